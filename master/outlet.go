@@ -20,6 +20,7 @@ type outlet struct {
 	mu    sync.Mutex // guards the fields below; with reports it is also held during writes
 	walk  frameWalk
 	ended *wire.Ended // to be written after the present frame
+	told  bool        // it has been written
 }
 
 func (o *outlet) Write(b []byte) (int, error) {
@@ -56,7 +57,16 @@ func (o *outlet) endLocked() error {
 	}
 	how := o.ended
 	o.ended = nil
-	return wire.Write(o.client, 0, how)
+	err := wire.Write(o.client, 0, how)
+	o.told = err == nil
+	return err
+}
+
+// toldEnd reports whether the client has been told how its process has ended.
+func (o *outlet) toldEnd() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.told
 }
 
 // widen makes room for the windows of both outputs (socket(7): SO_SNDBUFFORCE is not bound by

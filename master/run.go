@@ -206,10 +206,11 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stre
 		if c.from != nil {
 			err = errors.Join(err, c.conn.Close()) // who writes there is not told that nobody reads
 		}
+		told := out.toldEnd() && c.from == nil // what is on its way to a node may be lost with its link
 		if lost.Load() {
-			return errors.Join(err, c.say(ctx, core.ClientAway{Client: c.id, PID: pid}))
+			return errors.Join(err, c.say(ctx, core.ClientAway{Client: c.id, PID: pid, Told: told}))
 		}
-		return errors.Join(err, c.say(ctx, core.ClientLeft{Client: c.id, PID: pid}))
+		return errors.Join(err, c.say(ctx, core.ClientLeft{Client: c.id, PID: pid, Told: told}))
 	})
 	return group.Wait()
 }

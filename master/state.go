@@ -238,7 +238,7 @@ func (s *state) spawn(o core.Spawn) core.Input {
 func (s *state) started(o core.Started) core.Input {
 	c := s.clients[o.Client]
 	if c == nil {
-		return core.ClientLeft(o)
+		return core.ClientLeft{Client: o.Client, PID: o.PID}
 	}
 	c.tell(step{})
 	return nil

@@ -1,10 +1,4 @@
 // Command bprsh runs a command on a node, with the conventions of rsh and ssh. See bprsh(1).
-//
-// Like bpsh it is started very often, so the runtime skips the search for the processor limits of a
-// container.
-//
-//go:debug containermaxprocs=0
-//go:debug updatemaxprocs=0
 package main
 
 import (

@@ -1,11 +1,5 @@
 // Command bpsh runs a command on nodes of the cluster. Under the name srun it takes the options of
 // Slurm's srun. See bpsh(1).
-//
-// It is short-lived and started very often, so the runtime skips the search for the processor
-// limits of a container, which takes a tenth of the start.
-//
-//go:debug containermaxprocs=0
-//go:debug updatemaxprocs=0
 package main
 
 import (

@@ -54,8 +54,7 @@ type Cmd struct {
 	// the front end.
 	Terminal *Terminal
 
-	// Report has the master asked how the process has ended: what it has used, for Usage, and whether
-	// it was killed with all others of its node. Then the error of Wait is ErrLost.
+	// Report has Wait return what the process has used, in Usage.
 	Report bool
 
 	// Ends says that the command only ends processes of the node. Root can start it where an administrator has nothing

@@ -28,13 +28,14 @@ import (
 //	   | wait for the ghost        |
 //	   | close ------------------->| before the ghost's end this means: hang up
 type remote struct {
-	ghost  *ghost // nil: this is a node, and the process was started from here (nested.go)
-	stream *stream
-	drain  func() error // copies the output, once
-	stdin  io.Reader
-	pipes  []*OutputPipe         // outputs that are; they are copied by a goroutine
-	others bool                  // there are outputs that are not
-	input  atomic.Pointer[error] // why the input could not be read
+	ghost    *ghost // nil: this is a node, and the process was started from here (nested.go)
+	stream   *stream
+	drain    func() error // copies the output, once
+	stdin    io.Reader
+	pipes    []*OutputPipe         // outputs that are; they are copied by a goroutine
+	others   bool                  // there are outputs that are not
+	input    atomic.Pointer[error] // why the input could not be read
+	measures bool                  // wait returns what the process has used
 }
 
 func (c *Cmd) startRemote(ctx context.Context) error {
@@ -73,12 +74,12 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 		return err
 	}
 	stdio := c.stdio()
-	attach := wire.Attach{Version: wire.Version, Node: c.Node, Ghost: PID(ghost.pid), Launch: newLaunch(), HangUp: c.HangUp, Report: c.Report}
+	attach := wire.Attach{Version: wire.Version, Node: c.Node, Ghost: PID(ghost.pid), Launch: newLaunch(), HangUp: c.HangUp, Report: true}
 	if conn, err = c.run(ctx, client, conn, ghost, &attach, stdio); err != nil {
 		ghost.discard(adopted(err))
 		return explain(err, image)
 	}
-	c.begin(&remote{ghost: ghost, stream: newStream(client, ghost, conn, attach, stdio), stdin: c.Stdin, pipes: c.pipes()})
+	c.begin(&remote{ghost: ghost, stream: newStream(client, ghost, conn, attach, stdio), stdin: c.Stdin, pipes: c.pipes(), measures: c.Report})
 	return nil
 }
 
@@ -188,11 +189,13 @@ func (r *remote) wait() (Status, *Usage, error) {
 	}
 	err := r.drain()
 	status, waitErr := r.waitGhost()
-	if report == nil {
+	sig, _ := status.Signaled()
+	killed := sig == int(unix.SIGKILL)
+	if report == nil && (killed || r.measures) {
 		report = r.report()
 	}
-	if sig, _ := status.Signaled(); sig == int(unix.SIGKILL) && err == nil && waitErr == nil {
-		err = r.lostWithNode(report)
+	if killed && err == nil && waitErr == nil {
+		err = r.stream.lostWithNode(report)
 	}
 	r.stream.close()
 	if in := r.input.Load(); in != nil {
@@ -205,27 +208,14 @@ func (r *remote) wait() (Status, *Usage, error) {
 	return status, usage, errors.Join(err, waitErr)
 }
 
-// lostWithNode returns an error if the process was killed with all others of its node. Who is on a
-// node has a report in any case.
-func (r *remote) lostWithNode(report *wire.Ended) error {
-	if r.ghost == nil {
-		return r.stream.endedWithNode(report)
-	}
-	return r.stream.lostWithNode(report)
-}
-
 // reportTime is how long the master's report of an end may come later than the end is known.
 const reportTime = 5 * time.Second
 
 // report returns what the master says of the end of the process, which has ended; nil: nothing.
 func (r *remote) report() *wire.Ended {
-	s := r.stream
-	if !s.attach.Report {
-		return nil
-	}
-	late := time.AfterFunc(reportTime, s.close)
+	late := time.AfterFunc(reportTime, r.stream.close)
 	defer late.Stop()
-	return s.awaitEnded()
+	return r.stream.awaitEnded()
 }
 
 // longWait is for how long a process may go on after its outputs have ended before

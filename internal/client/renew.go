@@ -17,7 +17,7 @@ import (
 const (
 	restartTime = 5 * time.Second // one whose socket is there: it is back soon, or not at all
 	absence     = time.Minute     // one that is to start a process, or has the output of one that has ended
-	whyTime     = 5 * time.Second // one that knows why a process was killed
+	whyTime     = 5 * time.Second // one that knows why all processes of a node were killed
 	firstPause  = 20 * time.Millisecond
 	longPause   = time.Second
 )
@@ -195,58 +195,26 @@ func (s *stream) goOnLocked(conn *os.File, taken uint64) {
 	}
 }
 
-// lostWithNode returns an error that names the node if that is why a process was killed
-// of which all output has come. The report is the master's, or nil. A node that is there still has
-// what this client left.
+// lostWithNode returns an error that says what is with the node if a process was killed with all others
+// of that. The report is the master's, or nil.
 func (s *stream) lostWithNode(report *wire.Ended) error {
 	s.mu.Lock()
 	err, attach := s.err, s.attach
-	attach.Output, attach.Report = s.frames.got, true
+	attach.Output = s.frames.got
 	s.mu.Unlock()
-	if err != nil {
+	var lost *lostError
+	switch {
+	case errors.As(err, &lost):
 		return err
-	}
-	conn, err := s.client.dial()
-	if err != nil {
-		return nil // nobody knows
-	}
-	defer conn.Close()
-	var refused *Error
-	_, err = goOnWith(conn, &attach, whyTime)
-	if errors.As(err, &refused) && refused.Stage == StageNode {
-		return &lostError{onNode(err, attach.Node)}
-	}
-	if err == nil && report == nil {
-		report = reportOver(conn)
-	}
-	return s.endedWithNode(report)
-}
-
-// endedWithNode returns an error if the master has reported that the process ended with all others
-// of its node.
-func (s *stream) endedWithNode(report *wire.Ended) error {
-	if report == nil || !report.WithNode {
+	case report == nil || !report.WithNode:
 		return nil
 	}
-	return &lostError{&Error{Node: s.attach.Node, Stage: StageNode, Errno: unix.EHOSTDOWN, Text: "all its processes were ended"}}
-}
-
-// reportOver returns what the master says of the end of a process after Attach; nil: nothing in time.
-func reportOver(conn *os.File) *wire.Ended {
-	if conn.SetDeadline(time.Now().Add(whyTime)) != nil {
-		return nil
-	}
-	both := [2]bool{true, true}
-	f := frames{stream: both, due: both}
-	buffer := make([]byte, wire.HeaderSize+wire.MaxData)
-	for f.ended == nil {
-		n, err := conn.Read(buffer)
-		if err != nil {
-			return nil
-		}
-		if _, err := f.take(nil, buffer[:n]); err != nil {
-			return nil
+	if conn, err := s.client.dial(); err == nil {
+		defer conn.Close()
+		var refused *Error
+		if _, err = goOnWith(conn, &attach, whyTime); errors.As(err, &refused) && refused.Stage == StageNode {
+			return &lostError{onNode(err, attach.Node)}
 		}
 	}
-	return f.ended
+	return &lostError{&Error{Node: attach.Node, Stage: StageNode, Errno: unix.EHOSTDOWN, Text: "all its processes were ended"}}
 }

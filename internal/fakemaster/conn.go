@@ -166,7 +166,11 @@ var Used = wire.Usage{User: 1_500_000, System: 250_000, MaxRSS: 4096}
 // EndProcess ends the ghost, and reports that if the client has asked for it.
 func (c *Conn) EndProcess(status wire.Status) {
 	if c.run.Report {
-		c.Send(&wire.Ended{Status: status, Usage: &Used})
+		if frame, err := wire.Append(nil, 0, &wire.Ended{Status: status, Usage: &Used}); err != nil {
+			c.t.Error(err)
+		} else {
+			_ = c.write(frame) // the client may have gone
+		}
 	}
 	c.EndGhost(status)
 }

@@ -143,7 +143,7 @@ func moveAttach(a *arena) {
 
 func moveLeft(a *arena) {
 	if p := a.core.procs[a.anyPID()]; p != nil && p.uid == 1000 {
-		a.step(ClientLeft{p.client, p.pid})
+		a.step(ClientLeft{Client: p.client, PID: p.pid})
 	}
 }
 

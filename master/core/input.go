@@ -208,15 +208,18 @@ type (
 		PID     wire.PID
 		Launch  uint64
 	}
-	// ClientAway says that a client has lost its process with the session of its node.
+	// ClientAway says that a client has lost its process with the session of its node, or that the node
+	// has nothing more of it.
 	ClientAway struct {
 		Client Client
 		PID    wire.PID
+		Told   bool // it has been told what [Ended] says
 	}
 	// ClientLeft says that a client has closed the connection of its process.
 	ClientLeft struct {
 		Client Client
 		PID    wire.PID
+		Told   bool // as above
 	}
 	// SetNodes changes nodes, Revoke forgets the identity of one. [Reply] answers them.
 	SetNodes struct {
@@ -243,13 +246,21 @@ func (in ClientAttached) apply(c *Core) { c.attached(in) }
 func (in ClientRefused) apply(c *Core) { c.nothingLeft(in) }
 
 func (in ClientAway) apply(c *Core) {
+	if in.Told {
+		c.knowsEnd(in.PID, in.Client)
+	}
 	if p := c.of(in.PID, in.Client); p != nil {
 		p.client = 0
 		c.absent[in.PID] = c.clock
 	}
 }
 
-func (in ClientLeft) apply(c *Core) { c.clientLeft(in.PID, in.Client) }
+func (in ClientLeft) apply(c *Core) {
+	if in.Told {
+		c.knowsEnd(in.PID, in.Client)
+	}
+	c.clientLeft(in.PID, in.Client)
+}
 
 func (in SetNodes) apply(c *Core) { c.setNodes(in) }
 

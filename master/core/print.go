@@ -69,6 +69,6 @@ func (c *Core) String() string {
 	for _, number := range inOrder(c.asks) {
 		fmt.Fprintf(&b, "question %d to the kernel: %T\n", number, c.asks[number])
 	}
-	fmt.Fprintf(&b, "%d orphans, %d launches delayed, %d series to be repeated, %d clients absent\n", len(c.orphans), len(c.delayed), len(c.again), len(c.absent))
+	fmt.Fprintf(&b, "%d orphans, %d launches delayed, %d series to be repeated, %d clients absent, %d reports\n", len(c.orphans), len(c.delayed), len(c.again), len(c.absent), len(c.reports))
 	return b.String()
 }

@@ -12,6 +12,7 @@ type report struct {
 	launch uint64
 	parent wire.PID
 	ended  wire.Ended
+	client Client // who has been told
 	at     time.Time
 }
 
@@ -22,7 +23,14 @@ func (c *Core) report(p *proc) {
 		c.emit(Ended{p.client, ended})
 	}
 	if _, absent := c.absent[p.pid]; absent || p.report || p.lost {
-		c.reports[p.pid] = report{p.birth, p.parent, ended, c.clock}
+		c.reports[p.pid] = report{p.birth, p.parent, ended, p.client, c.clock}
+	}
+}
+
+// knowsEnd forgets the report of a process that its client has, and does not ask for again.
+func (c *Core) knowsEnd(pid wire.PID, client Client) {
+	if r, ok := c.reports[pid]; ok && r.client == client {
+		delete(c.reports, pid)
 	}
 }
 

@@ -222,10 +222,10 @@ var verbs = map[string]func(s *script, args []string){
 	"run":      (*script).run,          // GHOST NODE [by PID] [uid N] [gid N] [hangup yes] [again yes] [launch N] [report yes] [ends yes]
 	"too":      (*script).tooLong,      // long GHOST: no slave can be asked for it
 	"nest":     (*script).nest,         // see nest
-	"away":     (*script).clientAway,   // GHOST: its client has lost the connection
+	"away":     (*script).clientAway,   // GHOST [told yes]: its client has lost the connection
 	"nothing":  (*script).nothing,      // SESSION GHOST launch N [uid N]: its client has come back to it, and the node has nothing of it
 	"attach":   (*script).attaches,     // GHOST [launch N]: its client has come back, and wants to know how it ends
-	"left":     (*script).clientLeaves, // GHOST [before yes]: its client, or a former connection of it, has closed the connection
+	"left":     (*script).clientLeaves, // GHOST [before yes] [told yes]: its client, or a former connection of it, has closed the connection
 	"reparent": (*script).reparent,     // GHOST PARENT: its client has ended after that, and the ghost has another parent
 	"ps":       (*script).ps,           // the process table
 
@@ -574,7 +574,7 @@ func (s *script) tooLong(args []string) {
 
 func (s *script) clientAway(args []string) {
 	pid := s.pid(args[0])
-	s.step(ClientAway{Client: s.core.procs[pid].client, PID: pid})
+	s.step(ClientAway{Client: s.core.procs[pid].client, PID: pid, Told: s.text(args, "told") != ""})
 }
 
 func (s *script) attaches(args []string) {
@@ -599,7 +599,7 @@ func (s *script) clientLeaves(args []string) {
 	if p := s.core.procs[pid]; p != nil && s.text(args, "before") == "" {
 		client = p.client
 	}
-	s.step(ClientLeft{Client: client, PID: pid})
+	s.step(ClientLeft{Client: client, PID: pid, Told: s.text(args, "told") != ""})
 }
 
 func (s *script) reparent(args []string) {

@@ -206,7 +206,7 @@ func (c *client) leave() {
 		return
 	}
 	if c.disconnect(); c.by == nil {
-		c.sim.step(core.ClientLeft{Client: conn, PID: c.ghost})
+		c.sim.step(core.ClientLeft{Client: conn, PID: c.ghost, Told: c.told == conn})
 	} else if conn != 0 {
 		c.sim.closed = append(c.sim.closed, core.ClientLeft{Client: conn, PID: c.ghost})
 	}
@@ -289,7 +289,7 @@ func (s *Sim) starts(o core.Started) core.Input {
 	c := s.clients[o.Client]
 	switch {
 	case c == nil:
-		return core.ClientLeft(o)
+		return core.ClientLeft{Client: o.Client, PID: o.PID}
 	case c.deaf:
 	case !s.opened[o.Client]:
 		s.fail("client %d is told over a connection without a stream that process %d runs", c.pid, c.ghost)
