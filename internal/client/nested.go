@@ -45,7 +45,7 @@ func (c *Cmd) startNested(ctx context.Context) error {
 		err = unexpected(m)
 	default:
 		attach := wire.Attach{Version: wire.Version, Node: c.Node, Ghost: started.PID, Launch: run.Launch, HangUp: c.HangUp, Report: true}
-		c.begin(&remote{stream: newStream(client, nil, conn, attach, command.Stdio), stdin: c.Stdin, pipes: c.pipes()})
+		c.begin(&remote{stream: newStream(client, nil, conn, attach, command.Stdio), stdin: c.Stdin, pipes: c.pipes(), measures: c.Report})
 		return nil
 	}
 	conn.Close()
