@@ -172,7 +172,7 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 		return
 	}
 	if oldest := p.oldest(); m.Asked && (!oldest.exits || oldest.stays) {
-		oldest.stays = false // the end of the former ghost, reported again, or its own: the keeper is asked then
+		oldest.doubt = oldest.stays
 		return
 	}
 	if p.former != nil {

@@ -27,7 +27,7 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 		case !p.ghost, p.unasked: // requests about a ghost that is yet to be made wait for that
 		case p.state == ending:
 			ends = append(ends, p)
-			p.stays = has[p.pid]
+			p.stays, p.doubt = has[p.pid], false
 		case !has[p.pid] && (p.state == running || p.state == spawning):
 			c.adoptAgain(p.pid, &readopted{p})
 		}
@@ -83,9 +83,10 @@ func (pid orphanLost) answered(c *Core, _ unix.Errno) { c.orphanGone(wire.PID(pi
 // exitAgain repeats a GhostExit that a former keeper may not have carried out. If it is behind
 // other requests about the ghost, it goes out in its turn.
 func (c *Core) exitAgain(p *proc) {
-	if !p.stays {
+	if !p.stays || p.doubt {
 		c.adoptAgain(p.pid, &exitedBefore{p})
 	}
+	p.stays, p.doubt = false, false
 	if p.exits {
 		exitRequest{p}.do(c)
 	}

@@ -337,7 +337,7 @@ type exitRequest struct{ p *proc }
 
 func (r exitRequest) do(c *Core) {
 	if r.p.ghost {
-		r.p.exits, r.p.stays = true, false
+		r.p.exits = true
 		c.tell(&wire.GhostExit{PID: r.p.pid, Status: r.p.status})
 	}
 }

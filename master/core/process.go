@@ -51,6 +51,7 @@ type proc struct {
 	status  wire.Status // how it ended
 	exits   bool        // a keeper has been asked to end the ghost
 	stays   bool        // but this keeper held it when it came, and has yet to be asked again
+	doubt   bool        // and has reported an end since: that of a former ghost, once more, or its own
 	usage   *wire.Usage // what it has used; nil: not known
 	lost    bool        // it has ended with all processes of its node
 
