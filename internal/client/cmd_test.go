@@ -277,9 +277,9 @@ func TestKilledWithNode(t *testing.T) {
 		output, back, report := i&1 != 0, i&2 != 0, i&4 != 0
 		t.Run(fmt.Sprintf("output %v, back %v, report %v", output, back, report), func(t *testing.T) {
 			m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
-				_, first := m.(*wire.Run)
+				attach, again := m.(*wire.Attach)
 				switch {
-				case first:
+				case !again:
 					c.Started()
 					c.EndOutputs()
 					if report {
@@ -289,7 +289,7 @@ func TestKilledWithNode(t *testing.T) {
 					c.EndGhost(wire.SignalStatus(int(unix.SIGKILL)))
 				case back:
 					c.Resumed(0)
-					if !report {
+					if attach.Report {
 						c.Send(&wire.Ended{Status: wire.SignalStatus(int(unix.SIGKILL)), WithNode: true})
 					}
 					c.Gone()

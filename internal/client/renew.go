@@ -200,7 +200,7 @@ func (s *stream) goOnLocked(conn *os.File, taken uint64) {
 func (s *stream) lostWithNode(report *wire.Ended) error {
 	s.mu.Lock()
 	err, attach := s.err, s.attach
-	attach.Output = s.frames.got
+	attach.Output, attach.Report = s.frames.got, false
 	s.mu.Unlock()
 	var lost *lostError
 	switch {
