@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -121,6 +122,25 @@ func (e *events) list(inv *wire.Inventory) {
 		inv.Births, inv.Parents = append(inv.Births, k.Birth), append(inv.Parents, parent)
 	}
 	inv.Again = uint64(len(e.told))
+}
+
+// again returns the events that the front end has not confirmed. A birth that is reported again names the
+// credentials if the maker has changed its own since: the ghost that is to bear may have done so, too.
+func (e *events) again() []wire.Event {
+	again := slices.Clone(e.told)
+	changed := make(map[wire.PID]bool)
+	for i := len(again) - 1; i >= 0; i-- {
+		event := &again[i]
+		if event.Kind == wire.EventForked || event.Kind == wire.EventSpawned {
+			delete(changed, event.PID)
+		} else if event.User != nil || event.Group != nil {
+			changed[event.PID] = true
+		}
+		if event.Kind == wire.EventForked && changed[cmp.Or(event.Maker, event.Parent)] {
+			event.User, event.Group = &e.states[i].User, &e.states[i].Group
+		}
+	}
+	return again
 }
 
 // now returns the processes that the front end knows, or will know from the reported events.

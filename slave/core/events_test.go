@@ -126,3 +126,34 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// TestBirthsAgain reports births again. One names its user whose maker has changed its own since.
+func TestBirthsAgain(t *testing.T) {
+	const maker, first, second = pidmap.Node, pidmap.Node + 1, pidmap.Node + 2
+	alice, root := wire.IDs{Real: 1000, Effective: 1000, Saved: 1000}, wire.IDs{}
+	told := []wire.Event{
+		{Kind: wire.EventForked, PID: first, Parent: maker},
+		{Kind: wire.EventExeced, PID: maker, User: &root},
+		{Kind: wire.EventForked, PID: second, Parent: 1, Maker: maker},
+		{Kind: wire.EventExited, PID: maker},
+		{Kind: wire.EventForked, PID: maker, Parent: second}, // another with the number
+		{Kind: wire.EventExeced, PID: maker, User: &alice},
+	}
+	states := []Known{{PID: first, User: alice, Group: alice}, {PID: maker, User: root, Group: alice}, {PID: second, User: root, Group: alice}, {PID: maker}, {PID: maker}, {PID: maker, User: alice}}
+	e := events{told: told, states: states}
+	for i, event := range e.again() {
+		want := told[i].User
+		if i == 0 {
+			want = &alice
+		}
+		if (event.User == nil) != (want == nil) || want != nil && *event.User != *want {
+			t.Errorf("event %d: got user %v, want %v", i, event.User, want)
+		}
+		if got := event.Group; (got != nil) != (i == 0) || got != nil && *got != alice {
+			t.Errorf("event %d: got group %v", i, got)
+		}
+	}
+	if told[0].User != nil {
+		t.Error("the event itself was changed")
+	}
+}

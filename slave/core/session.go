@@ -17,7 +17,7 @@ func (c *Core) sessionUp(in SessionUp) {
 	e.list(&inv)
 	e.first = 1
 	c.say(0, &inv)
-	again := slices.Clone(e.told)
+	again := e.again()
 	c.emit(Renumber{again})
 	c.backlog.last, c.backlog.done = 0, 0
 	c.follow()
