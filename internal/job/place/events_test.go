@@ -70,3 +70,30 @@ func TestEvents(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLogIsRenamed opens a log while another supervisor renames it: it is the former one, or another.
+func TestLogIsRenamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bpm.log")
+	over, renamed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(renamed)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				_ = os.Rename(path, path+".1") // there may be none
+			}
+		}
+	}()
+	for range 2000 {
+		f, err := place.OpenLog(path, os.Getuid(), os.Getgid())
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		f.Close()
+	}
+	close(over)
+	<-renamed
+}

@@ -21,12 +21,7 @@ func OpenLog(path string, uid, gid int) (*os.File, error) {
 		}
 		uid, gid = int(st.Uid), int(st.Gid)
 	}
-	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	f, err := os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
-	made := err == nil
-	if errors.Is(err, os.ErrExist) {
-		f, err = os.OpenFile(path, flags, 0)
-	}
+	f, made, err := openOrMake(path)
 	if errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("log %s is a symbolic link: remove it", path)
 	}
@@ -49,4 +44,23 @@ func OpenLog(path string, uid, gid int) (*os.File, error) {
 		return nil, fmt.Errorf("log %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// renames is how often a log may be renamed while it is opened.
+const renames = 100
+
+// openOrMake opens a log, or makes it. Whoever is beside this process may make it or rename it at any time.
+func openOrMake(path string) (f *os.File, made bool, err error) {
+	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	for range renames {
+		f, err = os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) {
+			return f, err == nil, err
+		}
+		f, err = os.OpenFile(path, flags, 0)
+		if !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	return f, false, err
 }
