@@ -77,7 +77,13 @@ func TestEndedComesBetweenFrames(t *testing.T) {
 					if err := o.end(how); err != nil {
 						t.Error(err)
 					}
+					if whole := at != wire.HeaderSize+3; o.toldEnd() != whole {
+						t.Errorf("after %d bytes: the end is told: %v, want %v", at, !whole, whole)
+					}
 				}
+			}
+			if !o.toldEnd() {
+				t.Errorf("after %d bytes, and the rest: the end is not told", at)
 			}
 		}()
 		r := wire.NewReader(client)

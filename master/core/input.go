@@ -219,7 +219,7 @@ type (
 	ClientLeft struct {
 		Client Client
 		PID    wire.PID
-		Told   bool // as above
+		Told   bool // as in [ClientAway]
 	}
 	// SetNodes changes nodes, Revoke forgets the identity of one. [Reply] answers them.
 	SetNodes struct {
