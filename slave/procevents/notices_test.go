@@ -9,7 +9,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 
 	"bproc/slave/procevents"
@@ -113,6 +117,37 @@ func TestStray(t *testing.T) {
 	}
 	if last := source.Last(); last < 5001 || last > 5100 {
 		t.Errorf("last number %d, want one behind 5000", last)
+	}
+}
+
+// A birth takes time where few numbers are left, and much where fewer are, if the kernel has what
+// it takes.
+func TestHoldUp(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{FrontEnd: nodeZone})
+	source.Allow(procevents.Range{First: 4000, End: 8000}) // its gap begins with 7000
+	const births = 40
+	much := 1500 * time.Microsecond
+	if features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnLoop) != nil {
+		much = 0
+	}
+	for _, c := range []struct {
+		name   string
+		before int
+		least  time.Duration // for one birth
+	}{
+		{"most are left", 5000, 0},
+		{"the gap", 7100, 200 * time.Microsecond},
+		{"the end of the gap", 7800, much},
+		{"beyond", 8100, much},
+	} {
+		begin := time.Now()
+		s.run(fmt.Sprintf(setCursor, c.before) + fmt.Sprintf("; n=0; while [ $n -lt %d ]; do (:); n=$((n+1)); done", births))
+		took := time.Since(begin)
+		t.Logf("%s: %v for a birth", c.name, took/births)
+		if took < births*c.least {
+			t.Errorf("%s: %v for a birth, want %v at least", c.name, took/births, c.least)
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ const (
 	processProgOnExec      = "on_exec"
 	processProgOnExit      = "on_exit"
 	processProgOnFork      = "on_fork"
+	processProgOnForkOld   = "on_fork_old"
 	processProgOnSignal    = "on_signal"
 	processProgOnSwitch    = "on_switch"
 	processVarFrontEnd     = "front_end"
@@ -108,11 +109,12 @@ type processSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type processProgramSpecs struct {
-	OnExec   *ebpf.ProgramSpec `ebpf:"on_exec"`
-	OnExit   *ebpf.ProgramSpec `ebpf:"on_exit"`
-	OnFork   *ebpf.ProgramSpec `ebpf:"on_fork"`
-	OnSignal *ebpf.ProgramSpec `ebpf:"on_signal"`
-	OnSwitch *ebpf.ProgramSpec `ebpf:"on_switch"`
+	OnExec    *ebpf.ProgramSpec `ebpf:"on_exec"`
+	OnExit    *ebpf.ProgramSpec `ebpf:"on_exit"`
+	OnFork    *ebpf.ProgramSpec `ebpf:"on_fork"`
+	OnForkOld *ebpf.ProgramSpec `ebpf:"on_fork_old"`
+	OnSignal  *ebpf.ProgramSpec `ebpf:"on_signal"`
+	OnSwitch  *ebpf.ProgramSpec `ebpf:"on_switch"`
 }
 
 // processMapSpecs contains maps before they are loaded into the kernel.
@@ -183,11 +185,12 @@ type processVariables struct {
 //
 // It can be passed to loadProcessObjects or ebpf.CollectionSpec.LoadAndAssign.
 type processPrograms struct {
-	OnExec   *ebpf.Program `ebpf:"on_exec"`
-	OnExit   *ebpf.Program `ebpf:"on_exit"`
-	OnFork   *ebpf.Program `ebpf:"on_fork"`
-	OnSignal *ebpf.Program `ebpf:"on_signal"`
-	OnSwitch *ebpf.Program `ebpf:"on_switch"`
+	OnExec    *ebpf.Program `ebpf:"on_exec"`
+	OnExit    *ebpf.Program `ebpf:"on_exit"`
+	OnFork    *ebpf.Program `ebpf:"on_fork"`
+	OnForkOld *ebpf.Program `ebpf:"on_fork_old"`
+	OnSignal  *ebpf.Program `ebpf:"on_signal"`
+	OnSwitch  *ebpf.Program `ebpf:"on_switch"`
 }
 
 func (p *processPrograms) Close() error {
@@ -195,6 +198,7 @@ func (p *processPrograms) Close() error {
 		p.OnExec,
 		p.OnExit,
 		p.OnFork,
+		p.OnForkOld,
 		p.OnSignal,
 		p.OnSwitch,
 	)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
@@ -91,8 +93,12 @@ func (s *Source) load(cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("set constants of the BPF object: %w", err)
 	}
+	old := oneFork(spec)
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return explain(err)
+	}
+	if o := &s.objects; old {
+		o.OnFork, o.OnForkOld = o.OnForkOld, o.OnFork
 	}
 	for _, m := range []*ebpf.Map{s.objects.Ring, s.objects.Notices, s.objects.Controls} {
 		if err := s.addFile(m); err != nil {
@@ -103,6 +109,18 @@ func (s *Source) load(cfg Config) error {
 		return err
 	}
 	return s.attach()
+}
+
+// oneFork empties one of the two programs for births: the one that this kernel cannot load, or that
+// takes long to load. It returns whether that is OnFork.
+func oneFork(spec *ebpf.CollectionSpec) (old bool) {
+	old = features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnLoop) != nil
+	other := processProgOnForkOld
+	if old {
+		other = processProgOnFork
+	}
+	spec.Programs[other].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
+	return old
 }
 
 // begin maps the memory that the programs write to.

@@ -45,37 +45,66 @@ static __always_inline bool within(__u64 range, __u32 nr)
 	return nr >= (__u32)(range >> 32) && nr < (__u32)range;
 }
 
-#define linger_time 500000 // nanoseconds
-#define max_gap 8192       // pidmap.MaxGap
+#define max_gap 8192             // pidmap.MaxGap
+#define linger_time 500000       // nanoseconds
+#define last_linger_time 4000000 // in the last part of a gap, and beyond it
+
+struct wait {
+	__u64 begin, nanoseconds;
+};
+
+static long is_over(__u32 i, void *arg)
+{
+	struct wait *w = arg;
+
+	return bpf_ktime_get_ns() - w->begin > w->nanoseconds;
+}
 
 // linger holds up who forks, so that the cursor is moved before the numbers of the gap are used up,
-// also where who moves it has no processor for a while. A loop must be bounded, and the verifier
-// follows 8,192 branches at most: few looks at the limit, therefore.
-static __always_inline void linger(void)
+// also where who moves it has no processor for a while. It needs Linux 5.17.
+static __always_inline void linger(__u64 nanoseconds)
+{
+	struct wait w = { .begin = bpf_ktime_get_ns(), .nanoseconds = nanoseconds };
+
+	bpf_loop(1 << 20, is_over, &w, 0);
+}
+
+// linger_bounded is linger for older kernels: less than half a millisecond. The verifier follows
+// each step of the loop, and 8,192 branches at most.
+static __always_inline void linger_bounded(__u64 nanoseconds)
 {
 	__u64 begin = bpf_ktime_get_ns();
 
 	for (int i = 0; i < 1024; i++) {
 		for (int j = 0; j < 16; j++)
 			bpf_ktime_get_ns();
-		if (bpf_ktime_get_ns() - begin > linger_time)
+		if (bpf_ktime_get_ns() - begin > nanoseconds)
 			break;
 	}
 }
 
-// is_behind reports whether a number is of the gap at the end of a range, or not of it at all.
-static __always_inline bool is_behind(__u64 range, __u32 nr)
+// hold_up makes the forks of the gap at the end of a range slow, and those of its last quarter very
+// slow, and so those of numbers that are not of the range.
+static __always_inline void hold_up(__u64 range, __u32 nr, bool bounded)
 {
 	__u32 first = range >> 32, end = range, gap = (end - first) / 4;
+	__u64 time;
 
-	return nr < first || nr >= end - (gap < max_gap ? gap : max_gap);
+	gap = gap < max_gap ? gap : max_gap;
+	if (nr >= first && nr < end - gap)
+		return;
+	time = nr >= first && nr < end - gap / 4 ? linger_time : last_linger_time;
+	if (bounded)
+		linger_bounded(time);
+	else
+		linger(time);
 }
 
 // watch_number gives notice of a task whose number is none of those that may be given.
 // Those below the node zone init gives, with helpers that have such numbers themselves;
 // when another process makes one, the kernel's cursor has run round, or somebody has
 // chosen it.
-static __always_inline void watch_number(struct control *c, struct task_struct *child, __u32 nr, __u32 creator, const struct where *at)
+static __always_inline void watch_number(struct control *c, struct task_struct *child, __u32 nr, __u32 creator, const struct where *at, bool bounded)
 {
 	__u64 now = *(volatile __u64 *)&c->ours[0], before = *(volatile __u64 *)&c->ours[1];
 
@@ -85,12 +114,11 @@ static __always_inline void watch_number(struct control *c, struct task_struct *
 		*(volatile __u64 *)&c->last = nr;
 	else if (!within(before, nr) && (nr >= front_end || creator >= front_end))
 		notice(STRAY, nr, number_of(child, TGID, at));
-	if (nr >= front_end && is_behind(now, nr))
-		linger();
+	if (nr >= front_end)
+		hold_up(now, nr, bounded);
 }
 
-SEC("raw_tp/sched_process_fork")
-int on_fork(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int forked(struct bpf_raw_tracepoint_args *ctx, bool bounded)
 {
 	struct task_struct *creator = (void *)ctx->args[0];
 	struct task_struct *child = (void *)ctx->args[1];
@@ -105,7 +133,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	by = number_of(creator, TGID, &at);
 	if (c) {
 		watch_cursor(c, nr);
-		watch_number(c, child, nr, by, &at);
+		watch_number(c, child, nr, by, &at, bounded);
 	}
 	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
 		return 0; // a thread
@@ -119,6 +147,19 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	describe(r, child, &at);
 	commit(r);
 	return 0;
+}
+
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	return forked(ctx, false);
+}
+
+// on_fork_old is on_fork for kernels that have no bpf_loop.
+SEC("raw_tp/sched_process_fork")
+int on_fork_old(struct bpf_raw_tracepoint_args *ctx)
+{
+	return forked(ctx, true);
 }
 
 // When this runs the task is the leader of its group, whichever thread called
