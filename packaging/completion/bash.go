@@ -36,6 +36,8 @@ func Bash(p Program) string {
 			b.WriteString("        COMPREPLY=($(compgen -f -- \"$cur\"))\n")
 		case Nodes: // only the first operand names nodes
 			b.WriteString("        ((operands)) || COMPREPLY=($(compgen " + bashNodes + " -- \"$cur\"))\n")
+		case Jobs:
+			b.WriteString("        ((operands)) || COMPREPLY=($(compgen -W \"$(" + jobs + ")\" -- \"$cur\"))\n")
 		default: // no other subcommand has operands
 		}
 		b.WriteString("        return\n    fi\n")

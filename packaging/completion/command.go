@@ -17,12 +17,14 @@ const (
 	Host
 	NodeFiles // files, also of nodes: 3:/tmp/x
 	Files
+	Jobs
 )
 
 // operands maps each command to the kind of its operands.
 var operands = map[string]Operands{
 	"bpsh": NodesThenCommand, "bprsh": NodesThenCommand, "bpstat": Nodes, "bpcp": NodeFiles, "bpjob check": Files, "bpns": Command, "bpprocfs": Directory, "bpslave": Host,
 	"bpctl drain": Nodes, "bpctl undrain": Nodes, "bpctl tag": Nodes, "bpctl untag": Nodes, "bpctl log": Nodes, "bpctl revoke": Nodes,
+	"bpjob start": Jobs, "bpjob stop": Jobs, "bpjob restart": Jobs, "bpjob run": Jobs, "bpjob pid": Jobs, "bpjob status": Jobs, "bpjob logs": Jobs, "bpjob shell": Jobs, "bpjob trace": Jobs,
 }
 
 // Option is an option of a command.
@@ -88,7 +90,7 @@ func (o *Option) names() (names []string) {
 	return append(names, "--"+o.Long)
 }
 
-// Values of options and operands of each kind. For nodes, a command prints them.
+// Values of options and operands of each kind. Commands print nodes and jobs.
 const (
 	states = "up down boot unavailable error reboot halt pwroff"
 	levels = "debug info warn error"
@@ -96,4 +98,5 @@ const (
 	whens  = "auto always never"
 	nodes  = "timeout 2 bpstat -n 2>/dev/null"
 	colons = nodes + " | sed 's/$/:/'"
+	jobs   = `timeout 2 bpjob list --json 2>/dev/null | sed -n 's/^ *"job": "\(.*\)",$/\1/p' | sort -u`
 )

@@ -56,11 +56,15 @@ Usage:
 
 Available Commands:
   check       Say what is wrong
+  stop        Stop a process
+  logs        Print logs
 
 Flags:
   -v, --version   print the version
 `,
 	"bpjob check":  "Say\n\nFlags:\n      --json       print JSON\n      --job name   the name\n",
+	"bpjob stop":   "Stop\n\nFlags:\n  -h, --help   print this help\n",
+	"bpjob logs":   "Print\n\nFlags:\n  -f, --follow   go on\n",
 	"bpctl enroll": "Print a token\n\nFlags:\n      --name name   the name\n      --node int32   the number\n",
 	"bpctl tag":    "Tag\n\nFlags:\n  -h, --help   print this help\n",
 	"bpctl check":  "Say\n\nFlags:\n      --node   this is a node\n",
@@ -75,7 +79,7 @@ func program(t *testing.T, name string) completion.Program {
 	return p
 }
 
-// typed are incomplete lines with their completions. The nodes are 0 to 2.
+// typed are incomplete lines with their completions. The nodes are 0 to 2, the jobs db and web.
 var typed = []struct {
 	line string
 	want []string
@@ -96,16 +100,40 @@ var typed = []struct {
 	{"bpcp 2", []string{"2:"}},
 	{"bpctl check --no", []string{"--node"}},
 	{"bpjob ch", []string{"check"}},
+	{"bpjob stop ", []string{"db", "web"}},
+	{"bpjob stop w", []string{"web"}},
+	{"bpjob logs -f d", []string{"db"}},
 	{"bpjob check --js", []string{"--json"}},
 	{"bpjob check /etc/hostna", []string{"/etc/hostname"}},
 	{"bpjob check --json /etc/hostna", []string{"/etc/hostname"}},
 }
 
-// nodes puts a bpstat that prints nodes 0 to 2 first in PATH.
-func nodes(t *testing.T) {
+// programs puts a bpstat that prints nodes 0 to 2, and a bpjob that prints two jobs, first in PATH.
+func programs(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "bpstat"), []byte("#!/bin/sh\n[ \"$*\" = -n ] && printf '0\\n1\\n2\\n'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// As "bpjob list --json" prints them.
+	const list = `[
+  {
+    "name": "web",
+    "job": "web",
+    "process": "web"
+  },
+  {
+    "name": "web.cache",
+    "job": "web",
+    "process": "cache"
+  },
+  {
+    "name": "db",
+    "job": "db",
+    "process": "db"
+  }
+]`
+	if err := os.WriteFile(filepath.Join(dir, "bpjob"), []byte("#!/bin/sh\n[ \"$*\" = 'list --json' ] && echo '"+list+"'\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -137,7 +165,7 @@ func check(t *testing.T, line string, cmd *exec.Cmd, want []string) {
 }
 
 func TestBash(t *testing.T) {
-	nodes(t)
+	programs(t)
 	for _, c := range typed {
 		words := strings.Split(c.line, " ")
 		script := `. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _$1; printf '%s\n' "${COMPREPLY[@]}"`
@@ -151,7 +179,7 @@ func TestBash(t *testing.T) {
 }
 
 func TestFish(t *testing.T) {
-	nodes(t)
+	programs(t)
 	for _, c := range typed {
 		file := write(t, completion.Fish(program(t, strings.Fields(c.line)[0])))
 		check(t, c.line, exec.Command("fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", file, c.line), c.want)

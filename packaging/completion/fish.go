@@ -32,7 +32,7 @@ func Fish(p Program) string {
 		fmt.Fprintf(&b, "complete -c %s -f -a '(__fish_print_hostnames)'\n", name)
 	case None:
 		fmt.Fprintf(&b, "complete -c %s -f\n", name)
-	case Files: // the default of fish
+	case Files, Jobs: // the default of fish, and of subcommands only
 	}
 	fishOptions(&b, p, always)
 	for _, s := range p.Subs {
@@ -42,6 +42,8 @@ func Fish(p Program) string {
 			fmt.Fprintf(&b, "complete -c %s -n '%s' -F\n", name, when)
 		case Nodes:
 			fmt.Fprintf(&b, "complete -c %s -n '%s' -f -a '(%s) all up down'\n", name, when, nodes)
+		case Jobs:
+			fmt.Fprintf(&b, "complete -c %s -n '%s' -f -a "+fishQuote("("+jobs+")")+"\n", name, when)
 		default: // no other subcommand has operands
 		}
 		fishOptions(&b, s, when)

@@ -2,6 +2,7 @@ package completion
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,9 @@ func Zsh(p Program) string {
 			"    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up)\n" +
 			"    _files\n    compadd -S : -a list\n}\n")
 	}
+	if slices.ContainsFunc(p.Subs, func(s Program) bool { return s.Operands == Jobs }) {
+		b.WriteString("_bproc_jobs() {\n    local -a list\n    list=(${(f)\"$(" + jobs + ")\"})\n    _describe job list\n}\n")
+	}
 	if len(p.Subs) > 0 {
 		fmt.Fprintf(&b, "case ${words[2]} in\n")
 		for _, s := range p.Subs {
@@ -25,6 +29,8 @@ func Zsh(p Program) string {
 				operands = " \\\n    '*:file:_files'"
 			case Nodes:
 				operands = " \\\n    '1:nodes:_bproc_nodes'"
+			case Jobs:
+				operands = " \\\n    '1:job:_bproc_jobs'"
 			default: // no other subcommand has operands
 			}
 			fmt.Fprintf(&b, "%s)\n    shift words\n    ((CURRENT--))\n    _arguments -S%s%s\n    return ;;\n", s.sub(), zshOptions(s), operands)
@@ -49,7 +55,7 @@ func Zsh(p Program) string {
 		if len(p.Subs) > 0 {
 			fmt.Fprintf(&b, " \\\n    '1:command:(%s)'", strings.Join(words(p), " "))
 		}
-	case Files: // only subcommands have this kind
+	case Files, Jobs: // only subcommands have these kinds
 	}
 	b.WriteString("\n")
 	return b.String()
