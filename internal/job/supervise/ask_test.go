@@ -3,14 +3,19 @@ package supervise
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/client"
 	"bproc/internal/fakemaster"
+	"bproc/internal/job/life"
+	"bproc/internal/job/place"
 	"bproc/internal/job/spec"
 	"bproc/wire"
 )
@@ -102,6 +107,30 @@ func TestStopBeforeReady(t *testing.T) {
 	e, err := s.execute(t.Context(), files, 0, s.Spec, func(client.PID) { t.Error("it is ready") })
 	if err == nil && (e.ready || e.why != errStopped.Error()) || err != nil && !errors.Is(err, errStopped) {
 		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
+// TestNodeLostAtStart checks that the loss of a node is not taken for a failure of the program.
+func TestNodeLostAtStart(t *testing.T) {
+	for _, c := range []struct {
+		errno unix.Errno
+		text  string
+		want  life.Input
+	}{
+		{unix.EHOSTDOWN, "", life.NodeDown{Run: 1}},
+		{unix.EHOSTDOWN, "it is drained", life.NotStarted{Run: 1, Exit: life.Exit{Code: 1}}},
+		{unix.EACCES, "", life.NotStarted{Run: 1, Exit: life.Exit{Code: 1}}},
+	} {
+		s := withMaster(t, func(conn *fakemaster.Conn, _ wire.Message) {
+			conn.Fail(wire.StageNode, uint32(c.errno), c.text, 255)
+		})
+		if err := os.MkdirAll(s.Spec.JobDir(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		former := place.Record{Placed: true}
+		if got := s.launch(t.Context(), s.files(t.Context()), 1, former, true); got.in != c.want {
+			t.Errorf("%v %s: got %+v, %s, want %+v", c.errno, c.text, got.in, got.reason, c.want)
+		}
 	}
 }
 

@@ -122,8 +122,8 @@ func mayUse(s *spec.Spec, n client.Node) bool {
 	return n.Mode&0o001 != 0
 }
 
-// isDown reports whether an error of a command that only ends processes says that none is left on the
-// node.
+// isDown reports whether a command failed since its node is down. If the command only ends processes,
+// none is left there.
 func isDown(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) && e.Stage == client.StageNode && (e.Errno == unix.EHOSTDOWN && e.Text == "" || e.Errno == unix.ENXIO)

@@ -129,10 +129,10 @@ func (s *Supervisor) runHook(ctx, files context.Context, run uint64, former plac
 	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
 	e, err := s.executeWithFiles(ctx, files, node, sp, func(client.PID) { s.told <- told{in: life.HookBegan{Run: run}} })
 	switch {
+	case e.lost || isDown(err):
+		return told{in: life.NodeDown{Run: run}, left: e.left != nil}
 	case err != nil:
 		return failed(err)
-	case e.lost:
-		return told{in: life.NodeDown{Run: run}, left: e.left != nil}
 	case !e.ready:
 		return told{in: life.HookEnded{Run: run, Exit: e.exit}, reason: e.reason(node), left: e.left != nil}
 	}
@@ -155,10 +155,10 @@ func (s *Supervisor) launch(ctx, files context.Context, run uint64, former place
 		s.told <- told{in: life.Started{Run: run}, pid: pid, node: &node}
 	})
 	switch {
+	case e.lost || isDown(err):
+		return told{in: life.NodeDown{Run: run}, node: &node, left: e.left != nil}
 	case err != nil:
 		return refused(err)
-	case e.lost:
-		return told{in: life.NodeDown{Run: run}, node: &node, left: e.left != nil}
 	case !e.ready:
 		return told{in: life.NotStarted{Run: run, Exit: e.exit}, node: &node, left: e.left != nil, reason: e.reason(node)}
 	}
