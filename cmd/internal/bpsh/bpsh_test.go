@@ -172,7 +172,7 @@ func TestExitCodes(t *testing.T) {
 		{"--timeout 10 3 cmd", 255, "bpsh: option --timeout: \"10\" is not a time with its unit, such as 90s or 5m\n"},
 		{"--tasks-per-node 0 3 cmd", 255, "bpsh: --tasks-per-node 0: a number from 1 to 65536\n"},
 		{"--stdin= 3 cmd", 255, "bpsh: option -I, --stdin: its value is empty\n"},
-		{"--tasks-per-node -1 3 cmd", 255, "bpsh: --tasks-per-node -1: a node has 1 to 65536\n"},
+		{"--tasks-per-node -1 3 cmd", 255, "bpsh: --tasks-per-node -1: a number from 1 to 65536\n"},
 		{"-X 3 cmd", 255, "bpsh: there is no option -X; --help lists those that there are\n"},
 	}
 	for _, tt := range tests {

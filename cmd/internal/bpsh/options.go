@@ -179,7 +179,7 @@ func (o *options) inRange() error {
 	case o.timeout < 0:
 		return fmt.Errorf("--timeout %v: a time is not negative", o.timeout)
 	case o.perNode < 0 || o.perNode > maxTasks:
-		return fmt.Errorf("--tasks-per-node %d: a node has 1 to %d", o.perNode, maxTasks)
+		return fmt.Errorf("--tasks-per-node %d: a number from 1 to %d", o.perNode, maxTasks)
 	case o.lineLength < 1 || o.lineLength > maxLine:
 		return fmt.Errorf("-b %d: a line has 1 to %d bytes", o.lineLength, maxLine)
 	}
