@@ -71,22 +71,55 @@ func dropList(fd int, list string) error {
 	return fmt.Errorf("access control list that is inherited from the directory: %w", err)
 }
 
-// preserveSpecial is preserve for files other than regular files and directories.
-func (r *reception) preserveSpecial(dir int, name string, e *stream.Entry) error {
+// preserveSpecial is preserve for files other than regular files and directories. The owner of the
+// directory can put another file at the name meanwhile.
+func (r *reception) preserveSpecial(p place, name string, e *stream.Entry) error {
 	if !r.Preserve {
 		return nil
 	}
+	fd, err := ignoringEINTR(func() (int, error) {
+		return unix.Openat(p.dir.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	device := e.Kind == stream.CharDevice || e.Kind == stream.BlockDevice
+	if st.Mode&unix.S_IFMT != format(e.Kind) || st.Nlink > 1 || device && st.Rdev != e.Device {
+		return errors.New("was replaced while it was made")
+	}
+	if st.Uid == uint32(unix.Geteuid()) {
+		err = r.ownerAndMode(fd, e)
+	} else if e.Kind != stream.Symlink { // NFS may make root's files another user's (exports(5))
+		r.Problem(p.path, fmt.Errorf("belongs to user %d, so its owner and mode are lost", st.Uid))
+	}
+	if err != nil {
+		return err
+	}
+	return unix.UtimesNanoAt(fd, "", times(e), unix.AT_EMPTY_PATH)
+}
+
+// ownerAndMode sets the owner and the mode of a file that is open with O_PATH.
+func (r *reception) ownerAndMode(fd int, e *stream.Entry) error {
 	mode := e.Mode
-	chown := func(uid, gid int) error { return unix.Fchownat(dir, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW) }
+	chown := func(uid, gid int) error { return unix.Fchownat(fd, "", uid, gid, unix.AT_EMPTY_PATH) }
 	if err := owner(chown, e, &mode); err != nil {
 		return err
 	}
-	if e.Kind != stream.Symlink { // symbolic links have no mode
-		if err := unix.Fchmodat(dir, name, mode, 0); err != nil {
-			return err
-		}
+	switch {
+	case e.Kind == stream.Symlink: // has no mode
+		return nil
+	case r.proc:
+		return unix.Fchmodat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), mode, 0)
 	}
-	return unix.UtimesNanoAt(dir, name, times(e), unix.AT_SYMLINK_NOFOLLOW)
+	if err := unix.Fchmodat(fd, "", mode, unix.AT_EMPTY_PATH); err != nil { // since Linux 6.6
+		return fmt.Errorf("set its mode without /proc: %w", err)
+	}
+	return nil
 }
 
 // owner sets a file's owner and group. If this user may not, the file keeps its owner, and mode

@@ -17,7 +17,7 @@ func (r *reception) special(p place, e *stream.Entry) error {
 		// Without -p as in mkfifo(1): the umask applies.
 		return unix.Mknodat(p.dir.fd, name, format(e.Kind)|e.Mode&0o777, int(e.Device))
 	}
-	return r.put(p, e, at, func(name string) error { return r.preserveSpecial(p.dir.fd, name, e) })
+	return r.put(p, e, at, func(name string) error { return r.preserveSpecial(p, name, e) })
 }
 
 // hardLink makes another name for an earlier file.
