@@ -42,6 +42,9 @@ const Ready = "\x00ready\n"
 // Stale is the only output of bpjail if the node does not have the job's files of Spec.Sums.
 const Stale = "files of the job are missing or have changed"
 
+// MaxAnswer bounds an answer of bpjail in bytes. The longest are the [Sums] of a job's files.
+const MaxAnswer = 16 << 20
+
 // Action is the task of bpjail.
 type Action string
 

@@ -3,6 +3,7 @@ package spec_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -232,6 +233,29 @@ func TestSumsEnd(t *testing.T) {
 	errOver := errors.New("over")
 	ctx, stop := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errOver)
 	defer stop()
+	if _, err := spec.Sums(ctx, dir); !errors.Is(err, errOver) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSumsOfMany checks that files have an end although they are many, or take long to list.
+func TestSumsOfMany(t *testing.T) {
+	dir := t.TempDir()
+	below := filepath.Join(dir, strings.Repeat(strings.Repeat("d", 250)+"/", 12))
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3000 {
+		if err := os.Symlink("x", filepath.Join(below, fmt.Sprintf("%0200d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sums, err := spec.Sums(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir+" has too many") {
+		t.Errorf("got %d sums, %v", len(sums), err)
+	}
+	errOver := errors.New("over")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errOver)
 	if _, err := spec.Sums(ctx, dir); !errors.Is(err, errOver) {
 		t.Errorf("got %v", err)
 	}

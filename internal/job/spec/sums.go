@@ -43,7 +43,7 @@ func OwnSums(ctx context.Context, s *Spec) (sums map[string]string, err error) {
 // Sums returns, for each file of a job by its relative path, a text that identifies its mode and
 // contents. For each file and directory, it also returns its [attributes], by the path with a slash at
 // the end. The directory may be a symbolic link of root's. Files can be so large that reading them
-// takes hours: the context bounds it.
+// takes hours: the context bounds it. [MaxAnswer] bounds their number.
 func Sums(ctx context.Context, dir string) (map[string]string, error) {
 	return sumsFor(ctx, dir, func(uint32) bool { return true }, func(uint32) bool { return true })
 }
@@ -55,28 +55,90 @@ func sumsFor(ctx context.Context, dir string, uid, gid func(uint32) bool) (map[s
 	if err != nil {
 		return nil, fmt.Errorf("files of the job: %w", err)
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	size := 0
+	add := func(name, text string) error {
+		if size += len(name) + len(text); size > MaxAnswer {
+			return fmt.Errorf("%s has too many: their names and sums are longer than %d MiB", dir, MaxAnswer>>20)
 		}
+		sums[name] = text
+		return nil
+	}
+	err = walk(ctx, dir, func(path string, info fs.FileInfo) error {
 		rel, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
 		}
-		info, err := d.Info()
+		if err := add(key(rel)+"/", attributes(info, uid, gid)); err != nil || info.IsDir() {
+			return err
+		}
+		s, err := sum(ctx, path, info)
 		if err != nil {
 			return err
 		}
-		sums[key(rel)+"/"] = attributes(info, uid, gid)
-		if !d.IsDir() {
-			sums[key(rel)], err = sum(ctx, path, info)
-		}
-		return err
+		return add(key(rel), s)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("files of the job: %w", err)
 	}
 	return sums, nil
+}
+
+// batch is the number of entries that are read from a directory at a time: [filepath.WalkDir] would
+// hold all of them in memory.
+const batch = 1024
+
+// walk calls visit for a directory and all files below it.
+func walk(ctx context.Context, dir string, visit func(path string, info fs.FileInfo) error) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if err := visit(dir, info); err != nil || !info.IsDir() {
+		return err
+	}
+	for dirs := []string{dir}; len(dirs) > 0; {
+		dir := dirs[len(dirs)-1]
+		below, err := walkOne(ctx, dir, visit)
+		if err != nil {
+			return err
+		}
+		dirs = append(dirs[:len(dirs)-1], below...)
+	}
+	return nil
+}
+
+// walkOne calls visit for the files in a directory, and returns the directories among them.
+func walkOne(ctx context.Context, dir string, visit func(path string, info fs.FileInfo) error) (dirs []string, err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for {
+		list, err := f.ReadDir(batch)
+		if errors.Is(err, io.EOF) {
+			return dirs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range list {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			info, err := d.Info()
+			if err != nil {
+				return nil, err
+			}
+			path := filepath.Join(dir, d.Name())
+			if err := visit(path, info); err != nil {
+				return nil, err
+			}
+			if info.IsDir() {
+				dirs = append(dirs, path)
+			}
+		}
+	}
 }
 
 // key returns a path as it survives JSON, which is UTF-8.

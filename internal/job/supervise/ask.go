@@ -12,9 +12,6 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// maxAnswer bounds an answer of bpjail in bytes. The longest names the files of a job.
-const maxAnswer = 16 << 20
-
 // endDelay is how long the end of a bpjail that was killed is waited for.
 const endDelay = 5 * time.Second
 
@@ -30,7 +27,7 @@ func (s *Supervisor) ask(ctx context.Context, node client.NodeID, sp spec.Spec) 
 	if err != nil {
 		return nil, err
 	}
-	out, bad := &bounded{most: maxAnswer, full: end}, &clipped{most: maxWhy}
+	out, bad := &bounded{most: spec.MaxAnswer, full: end}, &clipped{most: maxWhy}
 	cmd.Stdout, cmd.Stderr = out, bad
 	if err := cmd.Start(ctx); err != nil {
 		return nil, err
