@@ -103,10 +103,10 @@ func (c *Command) run(ctx context.Context, sel selection, volumes, env []string)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
 	s.Foreground, s.Stdout, s.Stderr = true, c.Stdout, c.Stderr
 	s.Changed = func(place.Record) { began() }
 	r, err := s.Run(ctx, requests(true))
+	lock.Close() // a stop waits for it, and the messages may go to a reader that has stalled
 	end := ended(ch.place, r)
 	if code := exitError(0); err != nil && errors.As(end, &code) { // which has no message
 		c.say("%v", err)

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,9 @@ type logs struct {
 	events         place.Events
 	out, bad       *output
 
-	failed chan struct{} // has an element when there is a new error
+	failed  chan struct{} // has an element when there is a new error
+	unread  chan struct{} // closed when readers of the outputs are not waited for any more
+	abandon sync.Once
 
 	mu    sync.Mutex
 	lost  error // first error by which output was lost
@@ -42,7 +45,7 @@ type logs struct {
 }
 
 func openLogs(s *Supervisor) (*logs, error) {
-	l := &logs{failed: make(chan struct{}, 1)}
+	l := &logs{failed: make(chan struct{}, 1), unread: make(chan struct{})}
 	u := place.User{UID: int(s.Spec.UID), GID: int(s.Spec.GID)}
 	err := s.Place.MakeLogs(u, s.Spec.Privileged)
 	if err == nil {
@@ -120,6 +123,15 @@ func (l *logs) event(e event) {
 	}
 }
 
+// unreadDelay is how long readers of the outputs have for what a process has said that was asked to
+// end, after its end.
+const unreadDelay = 2 * time.Second
+
+// over says that the process was asked to end and has ended.
+func (l *logs) over() {
+	time.AfterFunc(unreadDelay, func() { l.abandon.Do(func() { close(l.unread) }) })
+}
+
 // output is an output of the process: a log and, in the foreground, also the user's. Write never
 // fails, since an error would end the connection to the process.
 type output struct {
@@ -137,10 +149,26 @@ func (o *output) Write(p []byte) (int, error) {
 		o.logs.fail(err)
 	}
 	if o.also != nil {
-		if _, err := o.also.Write(p); err != nil {
+		o.copy(p)
+	}
+	return len(p), nil
+}
+
+// copy writes to the user's output, whose reader may have stalled. That is no error: the log has
+// everything.
+func (o *output) copy(p []byte) {
+	written, also, p := make(chan error, 1), o.also, bytes.Clone(p)
+	go func() { // not waited for in the second case
+		_, err := also.Write(p)
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		if err != nil {
 			o.logs.fail(err)
 			o.also = nil
 		}
+	case <-o.logs.unread:
+		o.also = nil
 	}
-	return len(p), nil
 }

@@ -78,7 +78,10 @@ func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp 
 	go func() {
 		defer close(cleared)
 		awaitEnd(cmd.PID)
+		read := context.AfterFunc(files, s.logs.over)
 		ended, left = s.clearAll(ctx, node, silent)
+		<-silent
+		read()
 	}()
 	status, err := cmd.Wait()
 	close(silent)

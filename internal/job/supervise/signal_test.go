@@ -23,7 +23,7 @@ func withoutMaster(t *testing.T, root string) *Supervisor {
 		Client: &client.Client{Socket: "/nonexistent"}, Place: place.Process{Job: place.Job{Root: root, Name: "web"}, Process: "web"},
 		Process: file.Process{Name: "web", Restart: life.Rule{When: life.No}}, Nodes: "0", Spec: spec.Spec{Root: root, Job: "web", Process: "web"},
 	}
-	s.logs = new(logs)
+	s.logs = &logs{unread: make(chan struct{})}
 	s.begin(place.Record{})
 	return s
 }
