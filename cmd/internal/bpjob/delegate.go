@@ -2,8 +2,10 @@ package bpjob
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/signal"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -30,9 +32,64 @@ func (c *Command) delegate() error {
 	}
 	defer signal.Stop(signals)
 	request := door.Request{Args: c.args, Root: root, Term: os.Getenv("TERM")}
-	code, err := door.Ask(door.Socket, request, [3]*os.File{in, out, bad}, signals)
+	stdio, wait, err := piped([3]*os.File{in, out, bad})
+	if err != nil {
+		return err
+	}
+	code, err := door.Ask(door.Socket, request, stdio, signals)
+	wait()
 	if err == nil && code != 0 {
 		return exitError(code)
 	}
 	return err
+}
+
+// piped puts pipes in place of standard descriptors that are unix sockets, as those of the journal are:
+// the service refuses them. wait waits until all outputs are copied.
+func piped(stdio [3]*os.File) (with [3]*os.File, wait func(), err error) {
+	with = stdio
+	var ends []*os.File // that the service gets
+	var outputs sync.WaitGroup
+	wait = func() {
+		for _, f := range ends {
+			f.Close()
+		}
+		outputs.Wait()
+	}
+	for i, f := range stdio {
+		switch {
+		case !door.IsUnixSocket(f):
+			continue
+		case i == 2 && isSame(f, stdio[1]): // both stay in order
+			with[2] = with[1]
+			continue
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			wait()
+			return stdio, nil, err
+		}
+		if i == 0 {
+			with[0] = r
+			go transfer(w, f, w) // not waited for: its writer may never end
+		} else {
+			with[i] = w
+			signal.Ignore(unix.SIGPIPE) // the command decides what the end of its reader means
+			outputs.Go(func() { transfer(f, r, r) })
+		}
+		ends = append(ends, with[i])
+	}
+	return with, wait, nil
+}
+
+// transfer copies until one side has ended, and closes the pipe, so that the other side learns of it.
+func transfer(to, from, pipe *os.File) {
+	_, _ = io.Copy(to, from)
+	pipe.Close()
+}
+
+func isSame(f, g *os.File) bool {
+	a, err := f.Stat()
+	b, err2 := g.Stat()
+	return err == nil && err2 == nil && os.SameFile(a, b)
 }

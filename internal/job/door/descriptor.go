@@ -21,9 +21,9 @@ var settings = map[int64]string{
 // names are those of the descriptors of a request.
 var names = [descriptors]string{"standard input", "standard output", "standard error"}
 
-// check returns an error if a command of root's is not to have the descriptors of a user. A socket for messages would
-// bear each message with root's name (SO_PASSCRED of unix(7)), and what root writes to a file does not take its
-// set-user-ID bit away, as it would if the user did (write(2)).
+// check returns an error if a command of root's is not to have the descriptors of a user. What root writes to a unix
+// socket bears root's name (SO_PASSCRED of unix(7)): the journal's would have the user's text as root's. What root
+// writes to a file does not take its set-user-ID bit away, as it would if the user did (write(2)).
 func check(files []*os.File) error {
 	if len(files) != descriptors {
 		return errors.New("request: standard input, output and error must come with it")
@@ -46,6 +46,9 @@ func check(files []*os.File) error {
 				return fmt.Errorf("%s is a set-user-ID or set-group-ID file, which root would change for you: pipe it through cat", names[i])
 			}
 		case unix.S_IFSOCK:
+			if IsUnixSocket(f) {
+				return fmt.Errorf("%s is a unix socket, to which root would write for you: pipe it through cat", names[i])
+			}
 			kind, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_TYPE)
 			if err != nil || kind != unix.SOCK_STREAM {
 				return fmt.Errorf("%s is a socket for messages, which root would send for you: pipe it through cat", names[i])
@@ -53,4 +56,10 @@ func check(files []*os.File) error {
 		}
 	}
 	return nil
+}
+
+// IsUnixSocket reports whether a file is a unix socket.
+func IsUnixSocket(f *os.File) bool {
+	domain, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_DOMAIN)
+	return err == nil && domain == unix.AF_UNIX
 }

@@ -22,13 +22,12 @@ func TestCheck(t *testing.T) {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
-	socket := func(kind int) *os.File {
-		fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+	socket := func(domain, kind int) *os.File {
+		fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		unix.Close(fds[1])
-		f := os.NewFile(uintptr(fds[0]), "socket")
+		f := os.NewFile(uintptr(fd), "socket")
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
@@ -43,9 +42,11 @@ func TestCheck(t *testing.T) {
 		ok bool
 	}{
 		"a file":              {plain, true},
-		"a stream":            {socket(unix.SOCK_STREAM), true},
-		"datagrams":           {socket(unix.SOCK_DGRAM), false},
-		"packets":             {socket(unix.SOCK_SEQPACKET), false},
+		"TCP":                 {socket(unix.AF_INET, unix.SOCK_STREAM), true},
+		"UDP":                 {socket(unix.AF_INET, unix.SOCK_DGRAM), false},
+		"a unix stream":       {socket(unix.AF_UNIX, unix.SOCK_STREAM), false},
+		"unix datagrams":      {socket(unix.AF_UNIX, unix.SOCK_DGRAM), false},
+		"unix packets":        {socket(unix.AF_UNIX, unix.SOCK_SEQPACKET), false},
 		"a set-user-ID file":  {file("user", 0o755|os.ModeSetuid), false},
 		"a set-group-ID file": {file("group", 0o755|os.ModeSetgid), false},
 		"a setting":           {setting, false},
