@@ -196,6 +196,19 @@ var jobRaces = []jobCase{
 			j.equal("state", j.status(n).State, "stopped")
 		}
 	}},
+	{"a stop while nobody reads what a run says", func(j *jobs, n string) {
+		j.write(n, process(n, "exec yes"))
+		cmd := j.Front.Command(j.t.Context(), cluster.Root, "env", "BPJOB_ROOT="+jobRoot, "sh", "-c", "bpjob run -N "+j.at()+" "+n+" | sleep 1234")
+		if err := cmd.Start(); err != nil {
+			j.t.Fatal(err)
+		}
+		j.await(n, "running", func(k jobStatus) bool { return k.State == "running" })
+		j.onMachine(j.Front, "1", "pgrep", "-fc", "^sleep 1234$")
+		j.run("stop", n)
+		j.equal("state", j.status(n).State, "stopped")
+		j.on(j.Front, "pkill", "-f", "^sleep 1234$")
+		awaitEnd(j.t, cmd)
+	}},
 	{"start of what runs in the foreground", func(j *jobs, n string) {
 		j.write(n, process(n, "echo begin; while ! test -e $TMPDIR/go; do sleep 0.05; done"))
 		var first sync.WaitGroup
