@@ -35,3 +35,13 @@ func TestStopWhileFilesAreRead(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestFilesOfRuns checks that the context of a run is not kept in the next one.
+func TestFilesOfRuns(t *testing.T) {
+	s := withoutMaster(t, t.TempDir())
+	former := s.files(t.Context())
+	files := s.files(t.Context())
+	if former.Err() == nil || files.Err() != nil {
+		t.Errorf("got %v, then %v", former.Err(), files.Err())
+	}
+}

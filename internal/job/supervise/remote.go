@@ -84,6 +84,7 @@ func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp 
 		read()
 	}()
 	status, err := cmd.Wait()
+	unasked()
 	close(silent)
 	<-cleared
 	e := exited{ready: g.open, why: g.why(), lost: errors.Is(err, client.ErrLost), left: left}

@@ -184,8 +184,11 @@ func (s *Supervisor) do(ctx context.Context, out life.Output) {
 // errStopped ends the work on the files of a process that is asked to end.
 var errStopped = errors.New("it was stopped")
 
-// files returns a context for work on the files of the job.
+// files returns a context for work on the files of the job. The work before has ended.
 func (s *Supervisor) files(ctx context.Context) context.Context {
+	if s.giveUp != nil {
+		s.giveUp(nil)
+	}
 	ctx, s.giveUp = context.WithCancelCause(ctx)
 	return ctx
 }
