@@ -70,14 +70,39 @@ func create(base string, parts []string, own owner, leaf bool) (int, error) {
 	if leaf {
 		mode = private
 	}
-	if err := unix.Mkdirat(above, name, mode); err != nil && !errors.Is(err, unix.EEXIST) { // another process of the job may have made it
-		return -1, fmt.Errorf("make %s: %w", filepath.Join(base, filepath.Join(parts...)), err)
+	path := filepath.Join(base, filepath.Join(parts...))
+	made := unix.Mkdirat(above, name, mode)
+	if made != nil && !errors.Is(made, unix.EEXIST) { // another process of the job may have made it
+		return -1, fmt.Errorf("make %s: %w", path, made)
 	}
-	fd, err := open(base, filepath.Join(parts...))
-	if err == nil && leaf {
-		err = unix.Fchownat(fd, "", own.uid, own.gid, unix.AT_EMPTY_PATH)
+	fd, err := unix.Openat(above, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", path, err)
 	}
-	return fd, err
+	if leaf && made == nil {
+		if err := giveNew(fd, own); err != nil {
+			unix.Close(fd)
+			return -1, fmt.Errorf("make %s: %w", path, err)
+		}
+	}
+	return fd, nil
+}
+
+// giveNew gives a private directory that was just made to its owner, who may own its parent, too, and
+// have put another directory of root's in its place.
+func giveNew(fd int, own owner) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	names, err := entries(fd)
+	if err != nil {
+		return err
+	}
+	if st.Uid != uint32(unix.Geteuid()) || st.Mode&0o777 != private || len(names) > 0 {
+		return errors.New("it was replaced meanwhile")
+	}
+	return unix.Fchownat(fd, "", own.uid, own.gid, unix.AT_EMPTY_PATH)
 }
 
 // makeDirs makes a directory for root, with its parents.
