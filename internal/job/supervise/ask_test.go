@@ -128,9 +128,52 @@ func TestNodeLostAtStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		former := place.Record{Placed: true}
-		if got := s.launch(t.Context(), s.files(t.Context()), 1, former, true); got.in != c.want {
-			t.Errorf("%v %s: got %+v, %s, want %+v", c.errno, c.text, got.in, got.reason, c.want)
+		if got := s.launch(t.Context(), s.files(t.Context()), 1, former, true); got.in != c.want || got.left {
+			t.Errorf("%v %s: got %+v, %s, left %v; want %+v", c.errno, c.text, got.in, got.reason, got.left, c.want)
 		}
+	}
+}
+
+// TestStartBrokenOff checks that what a node may have started without an answer is not forgotten.
+func TestStartBrokenOff(t *testing.T) {
+	former := place.Record{Node: 3, Placed: true}
+	for name, start := range map[string]func(s *Supervisor, files context.Context) told{
+		"launch": func(s *Supervisor, files context.Context) told { return s.launch(t.Context(), files, 1, former, true) },
+		"hook":   func(s *Supervisor, files context.Context) told { return s.runHook(t.Context(), files, 1, former) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan struct{}, 1)
+			s := withMaster(t, func(c *fakemaster.Conn, m wire.Message) {
+				if _, is := m.(*wire.Run); !is {
+					c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 0, State: "up"}}})
+					return
+				}
+				asked <- struct{}{}
+				c.Gone()
+			})
+			if err := os.MkdirAll(s.Spec.JobDir(), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			lock, err := s.Place.Supervise()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lock.Close()
+			files := s.files(t.Context())
+			go func() {
+				<-asked
+				s.giveUp(errStopped)
+			}()
+			go func() { // as Run
+				for got := range s.told {
+					got.home.Close()
+				}
+			}()
+			if got := start(s, files); !got.left || got.reason != errStopped.Error() {
+				t.Errorf("got %+v", got)
+			}
+			close(s.told)
+		})
 	}
 }
 

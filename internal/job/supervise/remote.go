@@ -68,6 +68,9 @@ func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp 
 	start, cancel := limited(files, "its start on the node")
 	defer cancel()
 	if err := cmd.Start(start); err != nil {
+		if refused := new(client.Error); !errors.As(err, &refused) { // the node may have the request
+			return exited{left: err}, err
+		}
 		return exited{}, err
 	}
 	unasked = context.AfterFunc(files, func() { _ = cmd.Signal(unix.SIGKILL) }) // it may have ended
@@ -122,12 +125,12 @@ func awaitEnd(pid client.PID) {
 
 // runHook runs the hook before a start.
 func (s *Supervisor) runHook(ctx, files context.Context, run uint64, former place.Record) told {
-	failed := func(err error) told {
-		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
+	failed := func(err, left error) told {
+		return told{in: life.HookEnded{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error(), left: left != nil}
 	}
 	node, err := s.prepare(files, former)
 	if err != nil {
-		return failed(err)
+		return failed(err, nil)
 	}
 	sp := s.Spec
 	sp.Action, sp.Path, sp.Args = spec.Hook, s.Process.Hooks.PreStart, nil
@@ -136,7 +139,7 @@ func (s *Supervisor) runHook(ctx, files context.Context, run uint64, former plac
 	case e.lost || isDown(err):
 		return told{in: life.NodeDown{Run: run}, left: e.left != nil}
 	case err != nil:
-		return failed(err)
+		return failed(err, e.left)
 	case !e.ready:
 		return told{in: life.HookEnded{Run: run, Exit: e.exit}, reason: e.reason(node), left: e.left != nil}
 	}
@@ -145,14 +148,14 @@ func (s *Supervisor) runHook(ctx, files context.Context, run uint64, former plac
 
 // launch starts the process and waits for its end. After a hook, it uses the node of the hook.
 func (s *Supervisor) launch(ctx, files context.Context, run uint64, former place.Record, hooked bool) told {
-	refused := func(err error) told {
-		return told{in: life.NotStarted{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error()}
+	refused := func(err, left error) told {
+		return told{in: life.NotStarted{Run: run, Exit: life.Exit{Code: 1}}, reason: err.Error(), left: left != nil}
 	}
 	node := former.Node
 	if !hooked {
 		var err error
 		if node, err = s.prepare(files, former); err != nil {
-			return refused(err)
+			return refused(err, nil)
 		}
 	}
 	e, err := s.executeWithFiles(ctx, files, node, s.Spec, func(pid client.PID) {
@@ -162,7 +165,7 @@ func (s *Supervisor) launch(ctx, files context.Context, run uint64, former place
 	case e.lost || isDown(err):
 		return told{in: life.NodeDown{Run: run}, node: &node, left: e.left != nil}
 	case err != nil:
-		return refused(err)
+		return refused(err, e.left)
 	case !e.ready:
 		return told{in: life.NotStarted{Run: run, Exit: e.exit}, node: &node, left: e.left != nil, reason: e.reason(node)}
 	}
