@@ -62,15 +62,17 @@
 // Goroutines: the acceptor; one per connection that reads requests; one per launch or group that is
 // asked for, at most maxLaunches, which hold few threads (waits); the reaper, the only one that
 // waits for children; one that reports their statuses; one that ends unneeded stand-ins; one that
-// ends all processes when their lease has run out (deadline); one that replaces a fencer that has
-// ended (fence); and one that supervises while no daemon does (package supervise).
+// hangs up sessions (hangUps); one that ends all processes when their lease has run out (deadline);
+// one that replaces a fencer that has ended (fence); and one that supervises while no daemon does
+// (package supervise).
 //
 // Locks: standins.making, held while stand-ins are made and ended; order, which holds the order of
 // frames to the daemon and is held while writing; inside it statuses.mu, inside that launches.mu,
 // and inside that standins.mu, which are never held across a system call that can block. The locks
-// of kept, stored and deputy have none inside them; the first two are held while writing only when
-// a daemon is greeted. The readers of requests take neither standins.making nor order, except for
-// the answer to InitSync, so that requests of a daemon that does not read can still be read.
+// of kept, stored, deputy and hangUps have none inside them; the first two are held while writing
+// only when a daemon is greeted. The readers of requests take neither standins.making nor order,
+// except for the answer to InitSync, so that requests of a daemon that does not read can still be
+// read.
 //
 // Root in the space is the node's root, and is trusted like it. By accident it cannot end init,
 // which gets no signals and cannot be traced by number; change what numbers processes get, since

@@ -51,6 +51,7 @@ type Init struct {
 	order    order
 	statuses statuses
 	standins standins
+	hangUps  hangUps
 	name     *[16]byte // of init, for prctl(2)
 	parents  supervise.Launched
 	deputy   deputy
@@ -89,6 +90,7 @@ func New(cfg Config) (*Init, error) {
 	}
 	in.launches.init(in.exists)
 	in.standins.init(cfg.Log, cfg.Cookie, in.childBorn, in.limitAgain)
+	in.hangUps.init()
 	in.stored.init(cfg.Log)
 	if err := in.fence.init(cursor.Fd()); err != nil {
 		return nil, errors.Join(err, null.Close(), cursor.Close(), limit.Close())
@@ -113,6 +115,7 @@ func (in *Init) Run(ctx context.Context) error {
 	g.Go(func() error { return in.reap(ctx) })
 	g.Go(func() error { return in.tell(ctx) })
 	g.Go(func() error { return in.standins.tidy(ctx) })
+	g.Go(func() error { return in.hangUp(ctx) })
 	g.Go(func() error { return in.expire(ctx, g) })
 	g.Go(func() error { return in.keepFence(ctx) })
 	g.Go(func() error { return in.deputy.run(ctx) })
@@ -148,7 +151,7 @@ func (in *Init) request(g *errgroup.Group, c *rights.Conn, m wire.Message, numbe
 	case *wire.InitGroup:
 		in.beginGroup(g, c, number, m)
 	case *wire.InitHangUp:
-		in.beginHangUp(g, m)
+		in.beginHangUp(m)
 	case *wire.InitShadow:
 		in.beginShadow(g, c, number, m)
 	case *wire.InitStore:
