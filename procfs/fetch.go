@@ -188,33 +188,34 @@ type fetchedDir struct {
 	loaded atomic.Pointer[loaded]
 }
 
-// loaded is a directory's state.
+// loaded is a directory's state, or why it could not be fetched.
 type loaded struct {
 	entries []Entry
+	errno   unix.Errno
 	at      time.Time
 }
 
-// load fetches the entries once.
+// load fetches the entries once. Readers that have waited for a node that does not answer get the
+// same error: none of them asks it again.
 func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if l := d.loaded.Load(); l != nil {
-		return l.entries, 0
+		return l.entries, l.errno
 	}
 	l := &loaded{at: time.Now()}
 	var err error
-	if l.entries, err = d.from.list(ctx, d.path); err != nil {
-		return nil, errnoOf(err)
-	}
+	l.entries, err = d.from.list(ctx, d.path)
+	l.errno = errnoOf(err)
 	d.loaded.Store(l)
-	return l.entries, 0
+	return l.entries, l.errno
 }
 
-// old reports whether the state is too old for a program that looks the directory up. It does not
-// wait for the node.
+// old reports whether the state is an error, or too old for a program that looks the directory up.
+// It does not wait for the node.
 func (d *fetchedDir) old() bool {
 	l := d.loaded.Load()
-	return l != nil && time.Since(l.at) > freshness
+	return l != nil && (l.errno != 0 || time.Since(l.at) > freshness)
 }
 
 func (d *fetchedDir) list(ctx context.Context) ([]entry, unix.Errno) {

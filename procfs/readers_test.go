@@ -203,3 +203,56 @@ func TestLookupWaitsForNoNode(t *testing.T) {
 		t.Error("the lookup waits")
 	}
 }
+
+// refuses is a directory to fetch that fails when the test says so.
+type refuses struct {
+	origin
+
+	came chan struct{} // a value for each time that it is asked
+	fail chan struct{} // closed: it fails
+}
+
+func (r refuses) list(context.Context, string) ([]Entry, error) {
+	r.came <- struct{}{}
+	<-r.fail
+	return nil, unix.ETIMEDOUT
+}
+
+func (refuses) owner() folder { return folder{} }
+
+// TestListFailsOnce has many readers of a directory wait for a node that does not answer. All get
+// the error that the first one gets, and none waits again. The first lookup after that makes a reader
+// ask the node again.
+func TestListFailsOnce(t *testing.T) {
+	const many = 10
+	v := New(Config{}, &cluster{}, slog.New(slog.DiscardHandler))
+	from := refuses{came: make(chan struct{}, many+1), fail: make(chan struct{})}
+	look := func() *inode {
+		return v.fetch(place{rootID, "fd"}, fuse.Owner{Uid: 1}, from, "fd", unix.S_IFDIR|0o500)
+	}
+	n := look()
+	var readers sync.WaitGroup
+	for range many {
+		readers.Go(func() {
+			if _, errno := n.file.(directory).list(t.Context()); errno != unix.ETIMEDOUT {
+				t.Errorf("got %v, want %v", errno, unix.ETIMEDOUT)
+			}
+		})
+	}
+	<-from.came
+	if look() != n {
+		t.Error("a lookup during the wait finds another inode, whose readers ask the node, too")
+	}
+	close(from.fail)
+	readers.Wait()
+	if again := len(from.came); again != 0 {
+		t.Errorf("the node was asked %d times again", again)
+	}
+	next := look()
+	if next == n {
+		t.Fatal("a lookup after the failure finds the inode that failed")
+	}
+	if _, errno := next.file.(directory).list(t.Context()); errno != unix.ETIMEDOUT || len(from.came) != 1 {
+		t.Errorf("got %v, and the node was asked %d times, want once", errno, len(from.came))
+	}
+}
