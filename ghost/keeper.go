@@ -106,6 +106,10 @@ func (k *Keeper) Run(ctx context.Context) error {
 // handover is how long the keeper still reads from a master that another one replaces.
 const handover = 3 * time.Second
 
+// acceptPause is the pause before accepting again when there were no descriptors or no memory for a
+// connection.
+const acceptPause = 50 * time.Millisecond
+
 // serve serves one master at a time; a newer connection ends an older one. If a master has died,
 // all that it has written is carried out before the next one is served: its connection outlives it
 // until that is read.
@@ -117,6 +121,11 @@ func (k *Keeper) serve(ctx context.Context, l *net.UnixListener) error {
 	defer serving.Wait()
 	for {
 		conn, err := l.AcceptUnix()
+		if err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
+			k.log.Warn("a master could not be accepted", "err", err)
+			time.Sleep(acceptPause)
+			continue
+		}
 		if current != nil {
 			_ = current.SetReadDeadline(time.Now().Add(handover)) // it may be closed
 			serving.Wait()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -306,4 +307,38 @@ func TestNextMaster(t *testing.T) {
 	}
 	f.end(t, pid, 0)
 	f.end(t, killed, 0)
+}
+
+// TestNoDescriptors lets the keeper have no descriptor for the next master. The present one is
+// served meanwhile, and the next one when there are descriptors again.
+func TestNoDescriptors(t *testing.T) {
+	f := newFixture(t)
+	pid := f.ghost(t, 0, "g")
+	var usual unix.Rlimit
+	keeper := f.keeper.Process.Pid
+	if err := unix.Prlimit(keeper, unix.RLIMIT_NOFILE, nil, &usual); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(keeper, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: usual.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	next, err := net.Dial("unix", f.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	for range 100 { // the keeper tries to accept meanwhile
+		if errno := f.ask(t, &wire.GhostSync{PID: 4000000}); errno != unix.ESRCH {
+			t.Fatalf("a request for no ghost: %v, want %v", errno, unix.ESRCH)
+		}
+	}
+	if err := unix.Prlimit(keeper, unix.RLIMIT_NOFILE, &usual, nil); err != nil {
+		t.Fatal(err)
+	}
+	next.Close()
+	f.nextMaster(t)
+	if held := f.client.Held(); len(held) != 1 {
+		t.Errorf("held %v, want %d", held, pid)
+	}
+	f.end(t, pid, 0)
 }
