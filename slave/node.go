@@ -223,11 +223,12 @@ func (n *node) destroy(ctx context.Context) error {
 // launch starts a process in the space. It goes on even if the session in which the front end asked
 // for the process ends.
 func (n *node) launch(spawn *wire.Spawn, d *stdio.Descriptors) {
-	entry, err := n.tasks.launch(spawn)
-	if err == nil && spawn.Command.View {
-		err = n.view.need()
+	var err error
+	if spawn.Command.View {
+		err = n.view.need() // first: meanwhile the cgroup of the process can be removed
 	}
-	if err == nil {
+	entry, entryErr := n.tasks.launch(spawn)
+	if err = errors.Join(err, entryErr); err == nil {
 		err = n.space.Launch(spawn, d.Far(), entry, func(stage wire.Stage, errno unix.Errno) {
 			if errno != 0 {
 				n.notSpawned(spawn, stage, errno)
@@ -237,6 +238,9 @@ func (n *node) launch(spawn *wire.Spawn, d *stdio.Descriptors) {
 			n.recorder.spawned(spawn.PID)
 			n.stdios.Go(d.Run)
 		})
+	}
+	if entry != nil {
+		entry.Close()
 	}
 	d.CloseFar()
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/slave/space"
 	"bproc/wire"
 )
@@ -101,7 +103,7 @@ func (t *tasks) lease(numbers int) {
 }
 
 // launch counts a process that is about to be started. It returns the file by which the process
-// enters its cgroup, which stays open; nil: there is none.
+// enters its cgroup, which the caller closes; nil: there is none.
 func (t *tasks) launch(spawn *wire.Spawn) (*os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,10 +121,19 @@ func (t *tasks) launch(spawn *wire.Spawn) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return t.unitLocked(u)
+	f, err := t.unitLocked(u)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0) // the group may be removed, and f closed, before the launch
+	if err != nil {
+		return nil, fmt.Errorf("start a process for user %d: duplicate %s: %w", u.UID, f.Name(), err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// unitLocked returns the file by which a process enters the cgroup of a unit.
+// unitLocked returns the file by which a process enters the cgroup of a unit. It is closed when the
+// cgroup is removed.
 func (t *tasks) unitLocked(u space.TaskUnit) (*os.File, error) {
 	if f := t.units[u]; f != nil {
 		return f, nil

@@ -46,7 +46,21 @@ func (g *madeUpGroup) Unit(u space.TaskUnit, tasks uint64) (*os.File, error) {
 	if err := g.say("%s %d", unitName(u), tasks); err != nil {
 		return nil, err
 	}
-	return os.Open(os.DevNull)
+	fd, err := unix.MemfdCreate(unitName(u), unix.MFD_CLOEXEC)
+	return os.NewFile(uintptr(fd), unitName(u)), err
+}
+
+// same reports whether two descriptors are of the same cgroup.
+func same(t *testing.T, a, b *os.File) bool {
+	t.Helper()
+	var abouts [2]os.FileInfo
+	for i, f := range []*os.File{a, b} {
+		var err error
+		if abouts[i], err = f.Stat(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return os.SameFile(abouts[0], abouts[1])
 }
 
 func unitName(u space.TaskUnit) string {
@@ -73,6 +87,7 @@ func TestTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { f.Close() }) // there may be none
 		return f
 	}
 	tasks.lease(8000)
@@ -95,7 +110,7 @@ func TestTasks(t *testing.T) {
 	tasks.lease(8000)
 	first := launch(1000)
 	check("the first of a user", "bound 7192", "user 1000 58")
-	if launch(1000) != first {
+	if !same(t, launch(1000), first) {
 		t.Error("a user has two cgroups")
 	}
 	check("the second of a user")
@@ -135,12 +150,13 @@ func TestTasksOfGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { f.Close() })
 		return f
 	}
 	tasks.lease(8000)
 	first := launch(1000, 7, 20)
 	check("the first of a user", "bound 7064", "bound 7128", "user 1000 0", "group 7 of 1000 21")
-	if launch(1000, 7, 10) != first || launch(1000, 0, 0) == first {
+	if !same(t, launch(1000, 7, 10), first) || same(t, launch(1000, 0, 0), first) {
 		t.Error("a group has not one cgroup of its own")
 	}
 	check("a bound that is older than the budget")
@@ -165,6 +181,28 @@ func TestTasksOfGroups(t *testing.T) {
 	check("nobody uses it", "remove group 7 of 1000")
 	launch(1000, 7, 12)
 	check("it is used again", "group 7 of 1000 13")
+}
+
+// TestTasksRemoved removes the cgroup of a group, and makes it anew, while a process is about to be
+// started in it.
+func TestTasksRemoved(t *testing.T) {
+	tasks := newTasks(slog.New(slog.DiscardHandler), new(madeUpGroup))
+	defer tasks.close()
+	spawn := &wire.Spawn{UID: 1000, TaskGroup: 7, Tasks: 20}
+	entry, err := tasks.launch(spawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer entry.Close()
+	tasks.budget(&wire.Budget{UID: 1000, Group: 7})
+	next, err := tasks.launch(spawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if same(t, entry, next) {
+		t.Error("the cgroup of a group that was removed is used again")
+	}
 }
 
 func TestTasksWithoutCgroup(t *testing.T) {
