@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,12 +19,19 @@ import (
 // a process of the space, so no signal from there reaches it.
 type view struct {
 	log      *slog.Logger
-	program  string // bpprocfs
-	socket   string // of the lookout
-	at       string // the mount point, here and in the space
-	init     int    // number of bpinit outside of the space
-	requests chan chan<- error
+	program  string        // bpprocfs
+	socket   string        // of the lookout
+	at       string        // the mount point, here and in the space
+	init     int           // number of bpinit outside of the space
+	within   time.Duration // time limit for a mount
+	requests chan waiter
 	over     chan struct{} // closed when run has ended
+}
+
+// waiter is a process that needs the view.
+type waiter struct {
+	answer chan<- error
+	until  time.Time // it has given up then
 }
 
 // Time limits for a mount and for an end, and the pause between two starts, which grows as long as
@@ -40,8 +48,8 @@ var errNoView = fmt.Errorf("there is no view of the cluster: %w", unix.ENODEV)
 
 func newView(cfg Config, init int, log *slog.Logger) *view {
 	return &view{
-		log: log, program: cfg.View, socket: socketOf(cfg), at: viewOf(cfg), init: init,
-		requests: make(chan chan<- error), over: make(chan struct{}),
+		log: log, program: cfg.View, socket: socketOf(cfg), at: viewOf(cfg), init: init, within: mountTime,
+		requests: make(chan waiter), over: make(chan struct{}),
 	}
 }
 
@@ -58,10 +66,10 @@ func viewOf(cfg Config) string {
 
 // need returns when the view is mounted.
 func (v *view) need() error {
-	late := time.After(mountTime)
+	late := time.After(v.within)
 	answer := make(chan error, 1)
 	select {
-	case v.requests <- answer:
+	case v.requests <- waiter{answer, time.Now().Add(v.within)}:
 	case <-v.over:
 		return errNoView
 	case <-late: // run waits for the file system of a view that hangs
@@ -75,15 +83,21 @@ func (v *view) need() error {
 	}
 }
 
+// stillThere returns the waiters that have not given up.
+func stillThere(waiting []waiter) []waiter {
+	now := time.Now()
+	return slices.DeleteFunc(waiting, func(w waiter) bool { return now.After(w.until) })
+}
+
 // run starts the view when it is needed, and again whenever it ends after that, until the
 // context ends.
 func (v *view) run(ctx context.Context) error {
 	defer close(v.over)
 	var now *viewProcess
-	var waiting []chan<- error
+	var waiting []waiter
 	answer := func(err error) {
 		for _, w := range waiting {
-			w <- err
+			w.answer <- err
 		}
 		waiting = nil
 	}
@@ -103,7 +117,7 @@ func (v *view) run(ctx context.Context) error {
 	for {
 		select {
 		case w := <-v.requests:
-			if waiting = append(waiting, w); now == nil {
+			if waiting = append(stillThere(waiting), w); now == nil {
 				start()
 			} else if now.mounted {
 				answer(nil)
@@ -189,15 +203,18 @@ func (v *view) start() (*viewProcess, error) {
 		life.Close()
 		return nil, fmt.Errorf("start %s: %w", v.program, err)
 	}
+	_ = ready.SetReadDeadline(time.Now().Add(v.within)) // pipes have deadlines
 	p := &viewProcess{cmd: cmd, life: life, mount: make(chan struct{}), end: make(chan struct{})}
 	go p.follow(ready)
 	return p, nil
 }
 
-// follow waits for the mount and for the end.
+// follow waits for the mount and for the end. It kills a process that does not mount in time.
 func (p *viewProcess) follow(ready *os.File) {
 	if n, _ := ready.Read(make([]byte, 1)); n == 1 {
 		close(p.mount)
+	} else {
+		_ = p.cmd.Process.Kill() // fails if it has ended
 	}
 	ready.Close()
 	p.err = p.cmd.Wait()
