@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"bproc/wire"
 )
 
@@ -108,11 +106,12 @@ func (i *Images) held(user uint32, change int) {
 	}
 }
 
-// owner returns the user of a process; root if the process is not dumpable (proc(5)).
+// owner returns the real user of a process. Its directory belongs to the effective one, which is
+// root for programs with the set-user-ID bit that any user can run.
 func (dir Proc) owner(pid wire.PID) (uint32, bool) {
-	var st unix.Stat_t
-	err := unix.Stat(string(dir)+"/"+pid.String(), &st)
-	return st.Uid, err == nil
+	status, err := dir.read(pid, "status")
+	var p ProcessInfo
+	return p.User.Real, err == nil && p.parseStatus(string(status))
 }
 
 // named returns the image of a process that is late.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,13 @@ func delay() {
 	memory, err := unix.Open("/proc/self/mem", unix.O_RDONLY, 0)
 	if err != nil || errno != 0 {
 		panic(fmt.Sprint(err, errno))
+	}
+	uid, err := strconv.Atoi(os.Args[3])
+	if err == nil {
+		err = unix.Setresuid(uid, 0, 0)
+	}
+	if err != nil {
+		panic(err)
 	}
 	// From here on the runtime must not need memory: raw calls start no threads.
 	told := make(chan struct{})
@@ -99,12 +107,12 @@ func (u *unread) mount(t *testing.T) string {
 	return filepath.Join(dir, "file")
 }
 
-// startDelay starts a process whose command line cannot be read.
-func startDelay(t *testing.T) wire.PID {
+// startDelay starts a process whose command line cannot be read. Its effective user is root.
+func startDelay(t *testing.T, uid int) wire.PID {
 	t.Helper()
 	u := &unread{asked: make(chan struct{}, 100), release: make(chan struct{})}
 	path := u.mount(t)
-	cmd := exec.Command(os.Args[0], "delay", path)
+	cmd := exec.Command(os.Args[0], "delay", path, strconv.Itoa(uid))
 	// If the tests are killed, other readers of processes must not be held up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	in, err := cmd.StdinPipe()
@@ -149,7 +157,7 @@ func startDelay(t *testing.T) wire.PID {
 func TestCommandLineIsHeldUp(t *testing.T) {
 	runtime.LockOSThread() // the children get a signal when this thread dies
 	defer runtime.UnlockOSThread()
-	slow := startDelay(t)
+	slow := startDelay(t, 0)
 	const script = "echo; read line"
 	other := exec.Command("/bin/sh", "-c", script)
 	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
@@ -192,5 +200,33 @@ func TestCommandLineIsHeldUp(t *testing.T) {
 	}
 	if _, ok := images.Image(1 << 22); ok {
 		t.Error("a process that is not there has an image")
+	}
+}
+
+// TestHeldUpByUser has a program with the set-user-ID bit hold up readers: root's processes are read
+// all the same, and other processes of the user that runs it are not.
+func TestHeldUpByUser(t *testing.T) {
+	runtime.LockOSThread() // the child gets a signal when this thread dies
+	defer runtime.UnlockOSThread()
+	const uid = 12345
+	slow := startDelay(t, uid)
+	other := exec.Command("/bin/sleep", "600")
+	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: unix.SIGKILL}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = other.Process.Kill()
+		_ = other.Wait() // killed
+	})
+	images := procevents.NewImages("/proc")
+	if im, ok := images.Image(slow); !ok || !im.Slow {
+		t.Errorf("the image of a process that is late is %+v, %v, want its name only", im, ok)
+	}
+	if im, ok := images.Image(wire.PID(os.Getpid())); !ok || im.Slow {
+		t.Errorf("the image of root's process is %+v, %v, want all of it", im, ok)
+	}
+	if im, ok := images.Image(wire.PID(other.Process.Pid)); !ok || !im.Slow {
+		t.Errorf("the image of the user's other process is %+v, %v, want its name only", im, ok)
 	}
 }
