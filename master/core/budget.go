@@ -88,10 +88,11 @@ func (b *budget) share() uint64 {
 
 // tellShare tells a node its share, if the node does not know it.
 func (c *Core) tellShare(b *budget, id wire.NodeID) {
-	s := c.nodes.byID[id].sess
-	if s == nil || b.limit == 0 || s.shares[b.uid] == b.share() {
+	n := c.nodes.byID[id] // nil: nobody knows whose an orphan is
+	if n == nil || n.sess == nil || b.limit == 0 || n.sess.shares[b.uid] == b.share() {
 		return
 	}
+	s := n.sess
 	s.shares[b.uid] = b.share()
 	c.put(s, &wire.Budget{UID: b.uid, Tasks: b.share()})
 }
