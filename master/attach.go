@@ -68,7 +68,7 @@ func (c *clientConn) resume(ctx context.Context, s *slaveConn, m *wire.Resume, h
 		}
 		return errors.Join(err, c.refused(m.PID, errno))
 	}
-	if err := c.m.state.step(ctx, core.ClientAttached{Client: c.id, Parent: c.who.PID, PID: m.PID, Launch: m.Launch, HangUp: hangUp, Report: c.ended != nil}); err != nil {
+	if err := c.m.state.step(ctx, core.ClientAttached{Session: s.id, Client: c.id, Parent: c.who.PID, PID: m.PID, Launch: m.Launch, HangUp: hangUp, Report: c.ended != nil}); err != nil {
 		return err
 	}
 	// A client that is gone is found out by relay.

@@ -73,7 +73,8 @@ func TestRequests(t *testing.T) {
 		{"log as a user", user, &wire.ReadLog{Version: v, Node: 3}, failed(wire.StageRequest, unix.EPERM, "permission denied: only root may read the logs of nodes")},
 		{"log of no node", root, &wire.ReadLog{Version: v, Node: 4}, failed(wire.StageNode, unix.ENXIO, "")},
 		{"run nothing", user, &wire.Run{Version: v, Node: 3}, failed(wire.StageRequest, unix.EINVAL, "a command without a name")},
-		{"run where no node is", user, &wire.Run{Version: v, Node: 4, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageNode, unix.ENXIO, "")},
+		{"run without a number", user, &wire.Run{Version: v, Node: 4, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageRequest, unix.EINVAL, "a launch without a number")},
+		{"run where no node is", user, &wire.Run{Version: v, Node: 4, Launch: 1, Command: wire.Command{Argv: []string{"true"}}}, failed(wire.StageNode, unix.ENXIO, "")},
 	} {
 		got := ask(test.who, test.request)
 		if list, ok := got.(*wire.NodeList); ok {

@@ -157,7 +157,7 @@ func requestSeeds() []wire.Message {
 		&wire.Revoke{Version: v, Node: 4}, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3}, State: &state}, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3, 4, 3, -1, 99}, Mode: &mode}, &wire.Births{Version: v}, &wire.AwaitNodes{Version: v}, &wire.ListHardware{Version: v, Fresh: true}, &wire.ListLoads{Version: v}, &wire.SetNodes{Version: v, Nodes: []wire.NodeID{3}, Set: []string{"a"}},
 		&wire.Look{Version: v, Node: 3}, &wire.Look{Version: v, Node: wire.FrontEnd},
 		&wire.Inspect{Version: v, Node: 3, PID: 60, Path: "maps"}, &wire.Inspect{Version: v, Node: wire.FrontEnd, PID: 1, Path: "maps", For: &wire.Asker{UID: 1}},
-		&wire.Run{Version: v, Node: 4, Ghost: 4711, Command: wire.Command{Argv: []string{"true"}}},
+		&wire.Run{Version: v, Node: 4, Ghost: 4711, Launch: 1, Command: wire.Command{Argv: []string{"true"}}},
 		&wire.Attach{Version: v, Node: 5, Ghost: 4711}, &wire.Attach{Version: v, Node: 3, Ghost: 60}, &wire.Bypass{Version: v, Node: 3, PID: 60}, &wire.Bypass{Version: v, Node: 99},
 		&wire.PowerOn{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3, Follow: true}, &wire.Reload{Version: v},
 		&wire.Events{First: 1},

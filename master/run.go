@@ -19,6 +19,9 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	if err := checkCommand(&m.Command); err != nil {
 		return c.failed(wire.StageRequest, unix.EINVAL, err.Error())
 	}
+	if m.Launch == 0 { // it would stand for any process
+		return c.failed(wire.StageRequest, unix.EINVAL, "a launch without a number")
+	}
 	if refused, err := c.seat(); refused {
 		return err
 	}

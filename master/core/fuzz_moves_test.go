@@ -137,7 +137,7 @@ func moveAttach(a *arena) {
 	a.step(Attach{Client: a.clients, Node: wire.NodeID(a.next()%4) - 1})
 	if p := a.core.procs[a.anyPID()]; p != nil && p.uid == 1000 {
 		a.clients++
-		a.step(ClientAttached{Client: a.clients, PID: p.pid, Launch: a.birthOf(p.pid), HangUp: a.next()%2 == 0})
+		a.step(ClientAttached{Session: p.sess.id, Client: a.clients, PID: p.pid, Launch: a.birthOf(p.pid), HangUp: a.next()%2 == 0})
 	}
 }
 

@@ -192,14 +192,15 @@ type (
 		PID    wire.PID
 		Launch uint64
 	}
-	// ClientAttached says that a client has come back to its process.
+	// ClientAttached says that a client has come back to its process, which the node of a session has.
 	ClientAttached struct {
-		Client Client
-		Parent wire.PID // the client's process
-		PID    wire.PID
-		Launch uint64
-		HangUp bool
-		Report bool
+		Session Session
+		Client  Client
+		Parent  wire.PID // the client's process
+		PID     wire.PID
+		Launch  uint64
+		HangUp  bool
+		Report  bool
 	}
 	// ClientRefused says that a node has nothing more of a process for the client that has come back to it.
 	ClientRefused struct {

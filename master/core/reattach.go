@@ -90,13 +90,17 @@ func (client Client) ready(c *Core, s *session) {
 	}
 }
 
-// attached notes that a client has come back to its process.
+// attached notes that a client has come back to its process. Only the process's own node can say so: it
+// knows whose the launch was.
 func (c *Core) attached(in ClientAttached) {
 	p := c.procs[in.PID]
 	if p == nil || !p.is(in.Launch) {
 		if in.Report {
 			c.reportAgain(in)
 		}
+		return
+	}
+	if s := c.sessions[in.Session]; s == nil || s.node != p.node {
 		return
 	}
 	delete(c.absent, in.PID)

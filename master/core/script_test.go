@@ -224,8 +224,8 @@ var verbs = map[string]func(s *script, args []string){
 	"nest":     (*script).nest,         // see nest
 	"away":     (*script).clientAway,   // GHOST [told yes]: its client has lost the connection
 	"nothing":  (*script).nothing,      // SESSION GHOST launch N [uid N]: its client has come back to it, and the node has nothing of it
-	"attach":   (*script).attaches,     // GHOST [launch N]: its client has come back, and wants to know how it ends
-	"left":     (*script).clientLeaves, // GHOST [before yes] [told yes]: its client, or a former connection of it, has closed the connection
+	"attach":   (*script).attaches,     // GHOST [launch N] [by SESSION]: its client has come back, and wants to know how it ends
+	"left":     (*script).clientLeaves, // GHOST [before yes] [last yes] [told yes]: its client, or a former connection of it, or the last that has come back, has closed the connection
 	"reparent": (*script).reparent,     // GHOST PARENT: its client has ended after that, and the ghost has another parent
 	"ps":       (*script).ps,           // the process table
 
@@ -582,7 +582,13 @@ func (s *script) attaches(args []string) {
 	s.clients++
 	l.Client, l.PID = s.clients, s.pid(args[0])
 	s.launches[l.PID] = l
-	s.step(ClientAttached{Client: l.Client, Parent: l.Who.PID, PID: l.PID, Launch: s.birth(args[0], s.text(args, "launch")), Report: true})
+	var session Session
+	if by := s.text(args, "by"); by != "" {
+		session = s.session(by).id
+	} else if p := s.core.procs[l.PID]; p != nil {
+		session = p.sess.id
+	}
+	s.step(ClientAttached{Session: session, Client: l.Client, Parent: l.Who.PID, PID: l.PID, Launch: s.birth(args[0], s.text(args, "launch")), Report: true})
 }
 
 func (s *script) nothing(args []string) {
@@ -598,6 +604,9 @@ func (s *script) clientLeaves(args []string) {
 	client := Client(1 << 40) // of a connection that is gone
 	if p := s.core.procs[pid]; p != nil && s.text(args, "before") == "" {
 		client = p.client
+	}
+	if s.text(args, "last") != "" {
+		client = s.launches[pid].Client
 	}
 	s.step(ClientLeft{Client: client, PID: pid, Told: s.text(args, "told") != ""})
 }

@@ -108,7 +108,7 @@ var hostileClientAttacks = map[string]func() error{
 			if i%2 == 0 {
 				return askMaster(&wire.Attach{Version: wire.Version, Ghost: wire.PID(i), Launch: 1, Output: [2]uint64{1 << 63, 1 << 63}})
 			}
-			return askMaster(&wire.Run{Version: wire.Version, Ghost: wire.PID(i), Again: true, Command: wire.Command{Argv: []string{"true"}}})
+			return askMaster(&wire.Run{Version: wire.Version, Ghost: wire.PID(i), Launch: 1, Again: true, Command: wire.Command{Argv: []string{"true"}}})
 		})
 	},
 }

@@ -384,5 +384,5 @@ func (c *client) goOn() {
 		return
 	}
 	c.runs = true
-	c.sim.step(core.ClientAttached{Client: c.conn, Parent: c.pid, PID: c.ghost, Launch: c.launch, HangUp: c.hangUp, Report: true})
+	c.sim.step(core.ClientAttached{Session: l.id, Client: c.conn, Parent: c.pid, PID: c.ghost, Launch: c.launch, HangUp: c.hangUp, Report: true})
 }
