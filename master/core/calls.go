@@ -195,9 +195,10 @@ type sending struct {
 	group *underWay // group call that it belongs to; nil: it is for one process
 }
 
-// told sends the signal of a process on a node with limited trust.
+// told sends the signal of a process on a node with limited trust. Its ghost may become root's before it
+// sends the signal.
 func (t *sending) told(c *Core, a *Answer) {
-	if a.Root {
+	if a.Root || t.p.rising {
 		c.sendConfined(t)
 	} else {
 		t.send(c)

@@ -51,6 +51,7 @@ func (c *Core) follow(p *proc, e *wire.Event) {
 		user := c.believed(p.node, e.User)
 		c.effect(p, &wire.GhostUser{PID: p.pid, User: orSame(user), Group: orSame(e.Group)})
 		if user != nil {
+			p.rises(user)
 			c.changeUser(p, user.Real)
 		}
 	}

@@ -44,6 +44,7 @@ type proc struct {
 	discharged bool       // it does not count in the allotment any more
 	settling   bool       // the control groups of its ghost are being asked for
 
+	rising  bool        // its ghost has been asked last to become root's, and may not be yet
 	killed  bool        // SIGKILL has been sent
 	claimed bool        // its ghost was an orphan, whose signals it has yet to get
 	again   bool        // the keeper is asked again to hold the ghost

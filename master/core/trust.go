@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 
 	"bproc/wire"
@@ -56,6 +58,13 @@ func (c *Core) believed(id wire.NodeID, says *wire.IDs) *wire.IDs {
 		return c.config.Squash
 	}
 	return &wire.IDs{Real: one(says.Real), Effective: one(says.Effective), Saved: one(says.Saved)}
+}
+
+// rises notes whether a process's ghost, when it has the users that it is asked to have now, is root's.
+func (p *proc) rises(user *wire.IDs) {
+	const same = ^uint32(0) // setresuid(2): -1
+	all := []uint32{user.Real, user.Effective, user.Saved}
+	p.rising = slices.Contains(all, 0) || p.rising && slices.Contains(all, same)
 }
 
 // isLimited reports whether the trust in a node is limited. Signals that root sends there are for
