@@ -118,6 +118,7 @@ func (r *begotten) answered(c *Core, errno unix.Errno) {
 func (c *Core) begat(p *proc) {
 	l := p.launch
 	p.ghost, p.state, p.settling = true, spawning, true
+	c.serve(p)
 	c.contend(p)
 	var requests []wire.Message
 	if l.Leads {
