@@ -17,7 +17,8 @@
 // wait at the node's barrier, so that nothing a node says overtakes the births of the ghosts it may
 // speak of.
 //
-// Each process for whose end a node waits (exits.go) has a goroutine and a descriptor.
+// Each process for whose end a node waits (exits.go) has a goroutine and a descriptor, and so has
+// each client that has left processes and not ended yet (clientends.go).
 //
 // A client that looks at processes of a node has two goroutines (look.go). They copy messages as
 // those of a process copy bytes, and ask the core which processes are the node's. A client that
@@ -38,6 +39,6 @@
 // writes to the node while there is something to write (slave.go). One goroutine for all nodes
 // tells the core of time (state.go), and another of cuts of links (cuts.go).
 //
-// Locks: that of the state comes first. Those of a barrier, an outbox, the worker, cuts and exits
-// are leaves; nothing is called with them held.
+// Locks: that of the state comes first. Those of a barrier, an outbox, the worker, cuts, exits and
+// ends of clients are leaves; nothing is called with them held.
 package master

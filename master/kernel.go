@@ -7,11 +7,9 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
-	"bproc/internal/longcall"
 	"bproc/internal/procstat"
 	"bproc/pidmap"
 	"bproc/wire"
@@ -127,36 +125,6 @@ func (k kernel) member(group, session wire.PID) error {
 		}
 	}
 	return unix.EPERM
-}
-
-// clientEnd is how long a client may take to end after its connection has ended.
-const clientEnd = 5 * time.Second
-
-// awaitEnd waits until a process has ended (pidfd_open(2): the descriptor is
-// readable then).
-func awaitEnd(pid wire.PID) error {
-	fd, err := unix.PidfdOpen(int(pid), 0)
-	if err == unix.ESRCH {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("pidfd_open %d: %w", pid, err)
-	}
-	defer unix.Close(fd)
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	deadline := time.Now().Add(clientEnd)
-	for {
-		n, err := longcall.Poll(fds, max(0, time.Until(deadline)))
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case err != nil:
-			return fmt.Errorf("wait for the end of %d: %w", pid, err)
-		case n == 0:
-			return fmt.Errorf("wait for the end of %d: %w", pid, unix.ETIMEDOUT)
-		default:
-			return nil
-		}
-	}
 }
 
 // parentOf returns the parent of a process of the front end.

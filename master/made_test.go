@@ -33,7 +33,7 @@ func newMade(t *testing.T, nodes ...wire.NodeID) *Master {
 	go func() { defer close(worked); _ = m.slow.run(ctx) }()
 	written := make(chan struct{})
 	go func() { defer close(written); _ = m.writer.run(ctx) }()
-	t.Cleanup(func() { end(); <-worked; <-written; m.exits.group.Wait() })
+	t.Cleanup(func() { end(); <-worked; <-written; m.exits.group.Wait(); m.clientEnds.group.Wait() })
 	m.state.keeper = &keeperConn{out: outbox.New(func() {})}
 	for _, id := range nodes {
 		if _, _, err := m.joined(t.Context(), core.Join{Identity: fmt.Sprint("key ", id), Want: id}); err != nil {

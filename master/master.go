@@ -39,6 +39,7 @@ type Master struct {
 	slow       *worker
 	writer     *worker
 	exits      exits
+	clientEnds clientEnds
 	slaves     errgroup.Group
 	viewers    viewers
 	bypasses   bypasses
@@ -201,6 +202,7 @@ func (m *Master) serve(ctx context.Context) error {
 	err = group.Wait()
 	_ = m.slaves.Wait() // slaves' goroutines report to the log
 	m.exits.group.Wait()
+	m.clientEnds.group.Wait()
 	return err
 }
 

@@ -46,8 +46,10 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 	case core.EndOf:
 		return m.endOf(ctx, a, q)
 	case core.ParentAfter:
-		m.exits.group.Go(func() { m.parentAfter(ctx, a, q) })
-		return nil
+		if m.clientEnds.follow(ctx, q.End, func(err error) { m.parentAfter(ctx, a, q, err) }) {
+			return nil
+		}
+		err = unix.EAGAIN
 	}
 	return withError(a, err)
 }
@@ -104,8 +106,7 @@ func (m *Master) endOf(ctx context.Context, a core.Answer, q core.EndOf) core.In
 
 // parentAfter answers which parent a process has after the end of its former one. A client that
 // does not end keeps its process.
-func (m *Master) parentAfter(ctx context.Context, a core.Answer, q core.ParentAfter) {
-	err := awaitEnd(q.End)
+func (m *Master) parentAfter(ctx context.Context, a core.Answer, q core.ParentAfter, err error) {
 	if err == nil {
 		a.PID, err = m.kernel.parent(q.PID)
 	} else {
