@@ -164,22 +164,51 @@ func (c *clientConn) failed(stage wire.Stage, errno unix.Errno, text string) err
 	return c.reply(&wire.Failed{Stage: stage, Errno: uint32(errno), Text: text})
 }
 
-func (c *clientConn) listNodes(context.Context, *wire.ListNodes) error {
-	list := &wire.NodeList{Here: c.here()}
-	c.m.state.look(func(core *core.Core) { list.Nodes = core.NodeList() })
-	return c.reply(list)
+// Bytes that a node and a process take in an answer, about, and while that is made.
+const (
+	nodeBytes = 256
+	procBytes = 16
+)
+
+// withRoom gives an answer of about so many bytes when there is room for it. A client that reads slowly keeps
+// it from other clients of its user.
+func (c *clientConn) withRoom(ctx context.Context, bytes int, answer func() wire.Message) error {
+	if bytes <= smallLoad {
+		return c.reply(answer())
+	}
+	release, err := c.m.loads.take(ctx, c.payer(), min(bytes, maxLoad))
+	if err != nil {
+		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "answers to this user take too much memory"))
+	}
+	defer release()
+	return c.reply(answer())
 }
 
-func (c *clientConn) listNumbers(context.Context, *wire.ListNumbers) error {
-	list := new(wire.NumberList)
-	c.m.state.look(func(core *core.Core) { *list = core.NumberList() })
-	return c.reply(list)
+func (c *clientConn) listNodes(ctx context.Context, _ *wire.ListNodes) error {
+	list, nodes := &wire.NodeList{Here: c.here()}, 0
+	c.m.state.look(func(core *core.Core) { nodes = core.NodeCount() })
+	return c.withRoom(ctx, nodes*nodeBytes, func() wire.Message {
+		c.m.state.look(func(core *core.Core) { list.Nodes = core.NodeList() })
+		return list
+	})
 }
 
-func (c *clientConn) listProcs(context.Context, *wire.ListProcs) error {
-	list := new(wire.ProcList)
-	c.m.state.look(func(core *core.Core) { list.Procs = core.Procs() })
-	return c.reply(list)
+func (c *clientConn) listNumbers(ctx context.Context, _ *wire.ListNumbers) error {
+	list, nodes := new(wire.NumberList), 0
+	c.m.state.look(func(core *core.Core) { nodes = core.NodeCount() })
+	return c.withRoom(ctx, nodes*nodeBytes, func() wire.Message {
+		c.m.state.look(func(core *core.Core) { *list = core.NumberList() })
+		return list
+	})
+}
+
+func (c *clientConn) listProcs(ctx context.Context, _ *wire.ListProcs) error {
+	list, procs := new(wire.ProcList), 0
+	c.m.state.look(func(core *core.Core) { procs = core.Size() })
+	return c.withRoom(ctx, procs*procBytes, func() wire.Message {
+		c.m.state.look(func(core *core.Core) { list.Procs = core.Procs() })
+		return list
+	})
 }
 
 func (c *clientConn) setNodes(ctx context.Context, m *wire.SetNodes) error {

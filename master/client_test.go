@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -127,6 +128,56 @@ func TestRequestsHaveRoom(t *testing.T) {
 	<-served
 	if len(m.loads.of) > 0 {
 		t.Errorf("room is taken: %v", m.loads.of)
+	}
+}
+
+// TestAnswersHaveRoom has a user whose requests take all room. A long answer is given when there is room
+// again, a short one at once.
+func TestAnswersHaveRoom(t *testing.T) {
+	for bytes, waits := range map[int]bool{smallLoad: false, smallLoad + 1: true, 2 * maxLoad: true} {
+		master, client := socketPair(t)
+		m := &Master{log: slog.New(slog.DiscardHandler)}
+		release, err := m.loads.take(t.Context(), 7, maxLoad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made atomic.Bool
+		answered := make(chan error, 1)
+		go func() {
+			c := &clientConn{m: m, log: m.log, conn: master, who: core.Caller{UID: 7}}
+			answered <- c.withRoom(t.Context(), bytes, func() wire.Message {
+				made.Store(true)
+				return new(wire.ProcList)
+			})
+		}()
+		users := func() int {
+			m.loads.mu.Lock()
+			defer m.loads.mu.Unlock()
+			return m.loads.of[7].users
+		}
+		for waits && users() != 2 {
+			runtime.Gosched()
+		}
+		if waits && made.Load() {
+			t.Errorf("%d bytes: an answer is made for which there is no room", bytes)
+		}
+		if !waits {
+			if err := <-answered; err != nil {
+				t.Errorf("%d bytes: %v", bytes, err)
+			}
+		}
+		release()
+		if answer, _, err := wire.NewReader(client).Read(); err != nil || answer.Type() != wire.TypeProcList {
+			t.Errorf("%d bytes: got %+v, %v", bytes, answer, err)
+		}
+		if waits {
+			if err := <-answered; err != nil {
+				t.Errorf("%d bytes: %v", bytes, err)
+			}
+		}
+		if len(m.loads.of) > 0 {
+			t.Errorf("%d bytes: room is taken: %v", bytes, m.loads.of)
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ func (c *Core) NodeList() []wire.Node {
 	return all
 }
 
+// NodeCount returns the number of nodes in the table.
+func (c *Core) NodeCount() int { return len(c.nodes.byID) }
+
 // Knows reports whether there is a node with this number.
 func (c *Core) Knows(id wire.NodeID) bool { return c.nodes.byID[id] != nil }
 
