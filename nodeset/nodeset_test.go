@@ -357,3 +357,27 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestNamesOfOthers has machines call themselves as others do.
+func TestNamesOfOthers(t *testing.T) {
+	table := nodeset.Table{Host: "head", Nodes: []wire.Node{
+		{ID: 0, Name: "db", State: "up", Addr: "10.0.0.1:4000"}, {ID: 1, Name: "db", State: "up", Addr: "10.0.0.2:4000"},
+		{ID: 2, Name: "10.0.0.1", State: "up", Addr: "10.0.0.3:4000"}, {ID: 3, Name: "head", State: "up", Addr: "10.0.0.4:4000"},
+	}}
+	resolve := func(spec string) ([]wire.NodeID, error) {
+		set, err := nodeset.Parse(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set.Resolve(table)
+	}
+	for spec, want := range map[string]wire.NodeID{"10.0.0.1": 0, "head": wire.FrontEnd, "n1": 1} {
+		if ids, err := resolve(spec); err != nil || len(ids) != 1 || ids[0] != want {
+			t.Errorf("%s: got %v, %v, want %v", spec, ids, err, want)
+		}
+	}
+	const want = "node db: 2 nodes have this name, 0 and 1 for instance; use their numbers"
+	if ids, err := resolve("db"); err == nil || err.Error() != want {
+		t.Errorf("got %v, %v, want %s", ids, err, want)
+	}
+}

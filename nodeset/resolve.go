@@ -185,15 +185,15 @@ func (w word) meansState() bool {
 	return states[rest] || states[strings.TrimPrefix(rest, "not")]
 }
 
-// pick takes a word for a name before it takes it for a state of an administrator. That must exist, so
+// pick takes a word for the front end's host name first, and for a name before it takes it for a state of an administrator. That must exist, so
 // that a misspelt name does not turn into all the nodes that are not in state "ebook7".
 func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	if !w.meansState() {
-		if named := t.named(w); len(named) > 0 {
-			return append(ids, named...), nil
-		}
 		if string(w) == t.Host {
 			return append(ids, wire.FrontEnd), nil
+		}
+		if named, err := t.named(w); len(named) > 0 || err != nil {
+			return append(ids, named...), err
 		}
 	}
 	rest := strings.TrimPrefix(string(w), "all")
@@ -206,16 +206,20 @@ func (w word) pick(ids []wire.NodeID, t Table) ([]wire.NodeID, error) {
 	return nil, fmt.Errorf("node %s: no such node, and no such state", onscreen.Line(string(w)))
 }
 
-// named returns the nodes with a name or an address.
-func (t Table) named(w word) []wire.NodeID {
+// named returns the node with a name, or the nodes with an address. Machines say their names themselves: one that
+// says the name of another, or its address, must not get what is meant for that.
+func (t Table) named(w word) ([]wire.NodeID, error) {
 	if t.index.byName == nil {
 		t.index.fill(t.Nodes)
 	}
-	ids := t.index.byName[string(w)]
 	if addr, err := netip.ParseAddr(string(w)); err == nil {
-		ids = slices.Compact(slices.Sorted(slices.Values(slices.Concat(ids, t.index.byAddr[addr.Unmap()]))))
+		return t.index.byAddr[addr.Unmap()], nil
 	}
-	return ids
+	ids := t.index.byName[string(w)]
+	if len(ids) > 1 {
+		return nil, fmt.Errorf("node %s: %d nodes have this name, %v and %v for instance; use their numbers", onscreen.Line(string(w)), len(ids), ids[0], ids[1])
+	}
+	return ids, nil
 }
 
 // states are those of the original BProc, and what drained nodes show. An administrator's own are

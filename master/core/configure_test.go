@@ -83,7 +83,7 @@ func TestOneName(t *testing.T) {
 		if err != nil || n.ID != want {
 			t.Fatalf("got %+v, %v, want node %d", n, err, want)
 		}
-		if i == 1 && (len(s.lines) != 1 || s.lines[0] != `log level=WARN msg="two machines have one name; a node set with the name means both" node=1 other=0 name=twin`) {
+		if i == 1 && (len(s.lines) != 1 || s.lines[0] != `log level=WARN msg="two machines have one name; commands need their numbers" node=1 other=0 name=twin`) {
 			t.Errorf("the log says %q", s.lines)
 		}
 	}

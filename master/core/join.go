@@ -74,7 +74,7 @@ func (j *joining) kept(c *Core, err error) {
 		c.putOut(n, ErrRejoined)
 	}
 	if other := c.nodes.namesake(n); other != nil {
-		c.log.Warn("two machines have one name; a node set with the name means both", "node", n.ID, "other", other.ID, "name", n.Name)
+		c.log.Warn("two machines have one name; commands need their numbers", "node", n.ID, "other", other.ID, "name", n.Name)
 	}
 	c.emit(Joined{Client: j.client, Node: n.ID, Name: n.Name, Home: n.Home})
 }
