@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/master/core"
+	"bproc/wire"
 )
 
 // answer answers a question of the core; nil: the answer comes later.
@@ -29,15 +30,15 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 	case core.MayJoin:
 		session, sure, joins := m.kernel.mayJoin(q.PID, q.Group)
 		if err = joins; !sure {
-			m.slow.add(func() { m.answered(ctx, a, m.kernel.member(q.Group, session)) })
+			m.slow.add(m.userOf(q.PID), func() { m.answered(ctx, a, m.kernel.member(q.Group, session)) })
 			return nil
 		}
 	case core.Members:
-		m.slow.add(func() { m.answered(ctx, m.members(a, q), nil) })
+		m.slow.add(m.userOf(q.Of), func() { m.answered(ctx, m.members(a, q), nil) })
 		return nil
 	case core.TaskGroupsOf:
 		if q.Into != "" {
-			m.slow.add(func() { m.settle(ctx, a, q) })
+			m.slow.add(m.userOf(q.PID), func() { m.settle(ctx, a, q) })
 			return nil
 		}
 		a.Groups, err = m.taskGroups.of(q.PID)
@@ -52,6 +53,15 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 		err = unix.EAGAIN
 	}
 	return withError(a, err)
+}
+
+// userOf returns for whom work about a process is done: its user, or nobody if it has ended.
+func (m *Master) userOf(pid wire.PID) int64 {
+	uid, err := m.kernel.owner(pid)
+	if err != nil {
+		return -1
+	}
+	return int64(uid)
 }
 
 // withError returns an answer with the error of a system call.

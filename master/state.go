@@ -122,7 +122,7 @@ func (s *state) keep(ctx context.Context, o core.Keep) core.Input {
 	if !o.Later {
 		return core.Kept{Number: o.Number, Err: end()}
 	}
-	s.m.writer.add(func() {
+	s.m.writer.add(0, func() {
 		_ = s.step(ctx, core.Kept{Number: o.Number, Err: end()}) // an error says that the master ends; the rest is the next one's
 	})
 	return nil

@@ -6,21 +6,25 @@ import (
 )
 
 // worker does work that would keep the core from its inputs, one job at a time: a node that asks
-// for much keeps only one processor busy.
+// for much keeps only one processor busy. Those for whom it has jobs take turns.
 type worker struct {
 	wake chan struct{}
 
-	mu   sync.Mutex
-	jobs []func()
+	mu    sync.Mutex
+	turns []int64 // for whom there are jobs
+	jobs  map[int64][]func()
 }
 
-func newWorker() *worker { return &worker{wake: make(chan struct{}, 1)} }
+func newWorker() *worker { return &worker{wake: make(chan struct{}, 1), jobs: map[int64][]func(){}} }
 
-// add has a job done.
-func (w *worker) add(job func()) {
+// add has a job done for somebody.
+func (w *worker) add(whom int64, job func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.jobs = append(w.jobs, job)
+	if len(w.jobs[whom]) == 0 {
+		w.turns = append(w.turns, whom)
+	}
+	w.jobs[whom] = append(w.jobs[whom], job)
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -31,13 +35,19 @@ func (w *worker) add(job func()) {
 func (w *worker) next() func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.jobs) == 0 {
-		w.jobs = nil
+	if len(w.turns) == 0 {
+		w.turns = nil
 		return nil
 	}
-	job := w.jobs[0]
-	w.jobs = w.jobs[1:]
-	return job
+	whom := w.turns[0]
+	w.turns = w.turns[1:]
+	jobs := w.jobs[whom]
+	if len(jobs) == 1 {
+		delete(w.jobs, whom)
+	} else {
+		w.turns, w.jobs[whom] = append(w.turns, whom), jobs[1:]
+	}
+	return jobs[0]
 }
 
 // run works until the context ends.

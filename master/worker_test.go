@@ -14,9 +14,9 @@ func TestWorker(t *testing.T) {
 	go func() { ended <- w.run(ctx) }()
 	var order []int
 	for i := range 100 {
-		w.add(func() { order = append(order, i) })
+		w.add(0, func() { order = append(order, i) })
 	}
-	w.add(func() { close(done) })
+	w.add(0, func() { close(done) })
 	<-done
 	if len(order) != 100 || !slices.IsSorted(order) {
 		t.Errorf("done in the order %v", order)
@@ -25,8 +25,28 @@ func TestWorker(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	w.add(func() { t.Error("done after the end") })
+	w.add(0, func() { t.Error("done after the end") })
 	if err := w.run(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWorkerTakesTurns has one user ask for much: others do not wait for all of it.
+func TestWorkerTakesTurns(t *testing.T) {
+	w := newWorker()
+	var order []int64
+	for i := range 100 {
+		w.add(1, func() { order = append(order, 1) })
+		if i == 50 {
+			for _, other := range []int64{-1, 2, 2} {
+				w.add(other, func() { order = append(order, other) })
+			}
+		}
+	}
+	for job := w.next(); job != nil; job = w.next() {
+		job()
+	}
+	if len(order) != 103 || !slices.Equal(order[:7], []int64{1, -1, 2, 1, 2, 1, 1}) || len(w.jobs) != 0 {
+		t.Errorf("done in the order %v; %d have jobs", order, len(w.jobs))
 	}
 }
