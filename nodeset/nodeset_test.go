@@ -361,8 +361,10 @@ func FuzzParse(f *testing.F) {
 // TestNamesOfOthers has machines call themselves as others do.
 func TestNamesOfOthers(t *testing.T) {
 	table := nodeset.Table{Host: "head", Nodes: []wire.Node{
-		{ID: 0, Name: "db", State: "up", Addr: "10.0.0.1:4000"}, {ID: 1, Name: "db", State: "up", Addr: "10.0.0.2:4000"},
-		{ID: 2, Name: "10.0.0.1", State: "up", Addr: "10.0.0.3:4000"}, {ID: 3, Name: "head", State: "up", Addr: "10.0.0.4:4000"},
+		{ID: 0, Name: "db", State: "up", Addr: "10.0.0.1:4000"},
+		{ID: 1, Name: "db", State: "up", Addr: "10.0.0.2:4000"},
+		{ID: 2, Name: "10.0.0.1", State: "up", Addr: "10.0.0.3:4000"},
+		{ID: 3, Name: "head", State: "up", Addr: "10.0.0.4:4000"},
 	}}
 	resolve := func(spec string) ([]wire.NodeID, error) {
 		set, err := nodeset.Parse(spec)
