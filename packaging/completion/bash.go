@@ -113,7 +113,7 @@ func bashOperands(b *strings.Builder, p Program, subs []string) {
 		line("", "-f -W \"$("+colons+") all: up:\"")
 	case Host:
 		line("", "-A hostname")
-	case None, Files:
+	case None, Files, Jobs:
 		if len(subs) > 0 {
 			line("", "-W '"+strings.Join(subs, " ")+"'")
 		}

@@ -11,15 +11,7 @@ func Zsh(p Program) string {
 	var b strings.Builder
 	name := p.base()
 	fmt.Fprintf(&b, "#compdef %s\n# Completion of %s for zsh.\n", name, name)
-	b.WriteString("_bproc_nodes() {\n    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up down)\n    _describe node list\n}\n")
-	if p.Operands == NodeFiles {
-		b.WriteString("_bproc_files() {\n    if compset -P '*:'; then\n        _files\n        return\n    fi\n" +
-			"    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up)\n" +
-			"    _files\n    compadd -S : -a list\n}\n")
-	}
-	if slices.ContainsFunc(p.Subs, func(s Program) bool { return s.Operands == Jobs }) {
-		b.WriteString("_bproc_jobs() {\n    local -a list\n    list=(${(f)\"$(" + jobs + ")\"})\n    _describe job list\n}\n")
-	}
+	zshFunctions(&b, p)
 	if len(p.Subs) > 0 {
 		fmt.Fprintf(&b, "case ${words[2]} in\n")
 		for _, s := range p.Subs {
@@ -59,6 +51,19 @@ func Zsh(p Program) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// zshFunctions defines what completes nodes, files of nodes and jobs.
+func zshFunctions(b *strings.Builder, p Program) {
+	b.WriteString("_bproc_nodes() {\n    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up down)\n    _describe node list\n}\n")
+	if p.Operands == NodeFiles {
+		b.WriteString("_bproc_files() {\n    if compset -P '*:'; then\n        _files\n        return\n    fi\n" +
+			"    local -a list\n    list=(${(f)\"$(" + nodes + ")\"} all up)\n" +
+			"    _files\n    compadd -S : -a list\n}\n")
+	}
+	if slices.ContainsFunc(p.Subs, func(s Program) bool { return s.Operands == Jobs }) {
+		b.WriteString("_bproc_jobs() {\n    local -a list\n    list=(${(f)\"$(" + jobs + ")\"})\n    _describe job list\n}\n")
+	}
 }
 
 func zshOptions(p Program) string {
