@@ -23,7 +23,10 @@ func TestClientEnds(t *testing.T) {
 			t.Fatal("there is no room for another process of a client")
 		}
 	}
-	if n := len(e.waiting); n != 1 || len(told) != 0 {
+	e.mu.Lock()
+	n := len(e.waiting)
+	e.mu.Unlock()
+	if n != 1 || len(told) != 0 {
 		t.Errorf("%d waits, %d processes told before the end", n, len(told))
 	}
 	if err := cmd.Process.Kill(); err != nil {
