@@ -120,6 +120,9 @@ func TestStray(t *testing.T) {
 	}
 }
 
+// isOld reports whether the kernel is older than Linux 5.17.
+func isOld() bool { return features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnLoop) != nil }
+
 // A birth takes time where few numbers are left, and much where fewer are, if the kernel has what
 // it takes.
 func TestHoldUp(t *testing.T) {
@@ -128,7 +131,7 @@ func TestHoldUp(t *testing.T) {
 	source.Allow(procevents.Range{First: 4000, End: 8000}) // its gap begins with 7000
 	const births = 40
 	much := 1500 * time.Microsecond
-	if features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnLoop) != nil {
+	if isOld() {
 		much = 0
 	}
 	for _, c := range []struct {

@@ -144,7 +144,7 @@ func (dir Proc) look(pid wire.PID) (p ProcessInfo, threads int, err error) {
 // change. A second read shows both after the change.
 func (p *ProcessInfo) torn() bool { return p.PGID == p.PID && p.SID != p.PID }
 
-// parseStat reads the text of /proc/PID/stat. Older kernels show no signal of a stopped process.
+// parseStat reads the text of /proc/PID/stat. Before Linux 5.17 it shows no signal of a stopped process.
 func parseStat(stat procstat.Stat) (p ProcessInfo, threads int, ok bool) {
 	number, _, _ := strings.Cut(string(stat), " (")
 	pid, ok := atoi(number)
