@@ -37,6 +37,7 @@ type recorder struct {
 // source is what a recorder needs of a procevents.Source.
 type source interface {
 	Wait(ctx context.Context) error
+	Wake()
 	Read(f func(r procevents.Record, at uint64))
 	Position() uint64
 	Release(at uint64)
@@ -107,13 +108,23 @@ func (r *recorder) tellLocked(all bool) uint64 {
 	return events.Last()
 }
 
+// tellAllLocked is tellLocked for everything. A zombie stays: run must look at it, and may be waiting for a
+// record that was taken in here.
+func (r *recorder) tellAllLocked() uint64 {
+	last := r.tellLocked(true)
+	if _, held := r.tracker.Next(); held {
+		r.source.Wake()
+	}
+	return last
+}
+
 // stamp returns the number of the last event before now. A caller that has just read output of a
 // process marks the output with it.
 func (r *recorder) stamp() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(true)
-	return r.tellLocked(true)
+	return r.tellAllLocked()
 }
 
 // relook reports changes of watched processes.
@@ -121,7 +132,7 @@ func (r *recorder) relook() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.takeLocked(true) {
-		r.tellLocked(true)
+		r.tellAllLocked()
 	}
 }
 
@@ -131,7 +142,7 @@ func (r *recorder) do(f func(*procevents.Tracker)) {
 	defer r.mu.Unlock()
 	r.takeLocked(true)
 	f(r.tracker)
-	r.tellLocked(true)
+	r.tellAllLocked()
 }
 
 // launch takes in a process that the front end asks for in a session. It reports whether init must
@@ -252,7 +263,7 @@ func (r *recorder) lookAtAll() {
 			_ = r.watch.led(p.SID, p.PGID) // fails only if the space is about to end
 		}
 	}
-	r.tellLocked(true)
+	r.tellAllLocked()
 }
 
 // begin begins a session.
@@ -260,7 +271,7 @@ func (r *recorder) begin(session core.Session, inventory func() wire.Inventory) 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(true)
-	r.tellLocked(true)
+	r.tellAllLocked()
 	r.state.step(core.SessionUp{Session: session, Inventory: inventory()})
 }
 

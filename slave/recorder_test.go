@@ -42,6 +42,8 @@ func (m *madeUpRecords) Wait(ctx context.Context) error {
 	}
 }
 
+func (m *madeUpRecords) Wake() { m.note() }
+
 func (m *madeUpRecords) Read(f func(r procevents.Record, at uint64)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,6 +139,41 @@ func TestRecorderHoldsBack(t *testing.T) {
 		source.note(bornOf100(pid + 2))
 		time.Sleep(procevents.DefaultHold)
 		check("another", 3+many)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestZombieIsForgotten has another goroutine take in the end of a process before run learns of the record. Nothing
+// else happens until its parent has waited for it: then it is reported.
+func TestZombieIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &madeUpRecords{ready: make(chan struct{}, 1)}
+		r := newTestRecorder(t, source)
+		there := true
+		r.tracker.KeepZombies(func(pid wire.PID) (procevents.ProcessInfo, bool) {
+			return procevents.ProcessInfo{PID: pid, PGID: 100, SID: 100}, there
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.run(ctx) }()
+		source.note(bornOf100(pidmap.Node))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		source.mu.Lock()
+		source.all = append(source.all, procevents.Record{Kind: procevents.Exited, PID: pidmap.Node})
+		source.mu.Unlock()
+		zombie := r.stamp()
+		r.mu.Lock()
+		there = false
+		r.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := r.last(); got != zombie+1 {
+			t.Errorf("%d events, want %d: nobody has noticed that the zombie is gone", got, zombie+1)
+		}
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)

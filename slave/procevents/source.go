@@ -42,6 +42,7 @@ type Source struct {
 
 	mu     sync.Mutex
 	closed bool
+	woken  bool // Wake was called since Wait has returned
 	ring   *ring
 
 	mapped   sync.RWMutex // held while ring is unmapped
@@ -230,8 +231,16 @@ func (s *Source) Seek(at uint64) {
 	}
 }
 
-// Wait returns when there may be records to drain, a little later than the first of them came. It
-// returns the cause when ctx ends, and os.ErrClosed after Close.
+// Wake has Wait return at once, or the next one if nobody waits.
+func (s *Source) Wake() {
+	s.mu.Lock()
+	s.woken = true
+	s.mu.Unlock()
+	s.wake.SetReadDeadline(time.Unix(1, 0))
+}
+
+// Wait returns when there may be records to drain, a little later than the first of them came, or
+// after Wake. It returns the cause when ctx ends, and os.ErrClosed after Close.
 func (s *Source) Wait(ctx context.Context) error {
 	s.wake.SetReadDeadline(time.Time{}) // of an earlier call; errors of a closed file show below
 	stop := context.AfterFunc(ctx, func() { s.wake.SetReadDeadline(time.Unix(1, 0)) })
@@ -244,11 +253,14 @@ func (s *Source) Wait(ctx context.Context) error {
 	// something. If another goroutine drains the ring first there is no edge, and none is needed:
 	// the next record makes its own.
 	err = conn.Read(func(uintptr) bool { return s.pending() })
+	woken := s.wasWoken()
 	switch {
 	case s.isClosed():
 		return fmt.Errorf("wait for process records: %w", os.ErrClosed)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case woken, errors.Is(err, os.ErrDeadlineExceeded): // the deadline may come behind the wake-up
+		return nil
 	case err != nil:
 		return fmt.Errorf("wait for process records: %w", err)
 	}
@@ -265,7 +277,15 @@ func (s *Source) Wait(ctx context.Context) error {
 func (s *Source) pending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed || !s.ring.empty()
+	return s.closed || s.woken || !s.ring.empty()
+}
+
+func (s *Source) wasWoken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	woken := s.woken
+	s.woken = false
+	return woken
 }
 
 func (s *Source) isClosed() bool {

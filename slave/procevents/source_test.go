@@ -187,6 +187,23 @@ func TestWait(t *testing.T) {
 		s.wait()
 		source.Drain(func(procevents.Record) {})
 	})
+	t.Run("woken", func(t *testing.T) {
+		for range 200 { // before it, at its begin and during it
+			woken := make(chan struct{})
+			go func() {
+				defer close(woken)
+				source.Wake()
+			}()
+			if err := source.Wait(ctx); err != nil {
+				t.Fatal(err)
+			}
+			<-woken
+		}
+		source.Wake()
+		if err := source.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("closed", func(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- source.Wait(ctx) }()
