@@ -62,8 +62,8 @@ func TestPreserveReplaced(t *testing.T) {
 				}}}
 				e := &stream.Entry{Kind: tt.kind, Mode: 0o4755, UID: 77, Device: unix.Mkdev(1, 3)}
 				err = r.preserveSpecial(place{dir: &directory{fd: fd}}, "name", e)
-				if tt.ok && !proc && errors.Is(err, unix.EOPNOTSUPP) {
-					t.Skip(err)
+				if tt.ok && !proc && errors.Is(err, unix.EOPNOTSUPP) { // before Linux 6.6: it is refused
+					return
 				}
 				if err := errors.Join(err, problem); (err == nil) != tt.ok {
 					t.Errorf("got %v", err)
