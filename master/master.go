@@ -41,6 +41,7 @@ type Master struct {
 	exits      exits
 	clientEnds clientEnds
 	slaves     errgroup.Group
+	newcomers  newcomers
 	viewers    viewers
 	bypasses   bypasses
 	births     *births

@@ -38,6 +38,7 @@ type slaveConn struct {
 
 	ending <-chan struct{} // closed when the master ends
 
+	entered   func() // the inventory has come, or will not
 	shutViews func() // those on the node do not look any more; nil: nobody can yet
 }
 
@@ -56,8 +57,10 @@ type opener interface {
 // accept takes a new session over. It is called by the listener.
 func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
 	c := &slaveConn{m: m, peer: peer, link: l, session: l, streams: dropping{l}}
+	c.entered = m.newcomers.enter(peer.Key, l)
 	m.slaves.Go(func() error {
 		err := c.run(ctx)
+		c.entered()
 		m.memory.Soon()
 		m.log.Debug("session of a slave ended", "node", c.node, "err", err)
 		return nil // one slave's end is not the master's
@@ -152,6 +155,7 @@ func (c *slaveConn) control(ctx context.Context, first <-chan link.Stream, views
 	c.out, c.names = out, up.Inventory.Names
 	c.m.tellNamesFirst(c)
 	c.m.state.enterSession(c)
+	c.entered()
 	up.Session = c.id
 	var writing sync.WaitGroup
 	out.Serve(inPieces{stream}, writing.Go, c.link.Close)

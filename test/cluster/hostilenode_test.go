@@ -75,6 +75,7 @@ var hostileNodeAttacks = []nodeAttack{
 	{"out of order", outOfOrder},
 	{"wrong directions", wrongDirections},
 	{"wrong streams", wrongStreams},
+	{"silent sessions", silentSessions},
 	{"forged bypasses", forgedBypasses},
 }
 
@@ -364,6 +365,25 @@ func wrongStreams(n *falseNode, w *witness) {
 			n.t.Errorf("%T is answered by %T", m, got)
 		}
 		st.Close()
+	}
+}
+
+// silentSessions begins sessions and says nothing. Each ends when there is another.
+func silentSessions(n *falseNode, _ *witness) {
+	n.leave()
+	n.dial()
+	for range 3 {
+		former := n.ended
+		defer n.stop()
+		n.dial()
+		select {
+		case <-former:
+		case <-time.After(lineTimeout):
+			n.t.Fatal("the master has not closed the former session")
+		}
+		if says := "has begun another session"; !strings.Contains(n.err.Error(), says) {
+			n.t.Errorf("the session has ended: %v; it was to say %q", n.err, says)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package cluster_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,11 +15,14 @@ import (
 // footprint is the memory of daemons in KiB, by name: what each would free if it ended.
 type footprint map[string]int
 
+// remembering are the daemons whose memory is watched, by their names in /proc.
+var remembering = []string{"bpmaster", "bpkeeper", "bpprocfs", "bpslave", standin.InitName}
+
 // footprintOf reads the memory of all daemons of the front end and of a node.
 func footprintOf(c *cluster.Cluster, node int) (footprint, error) {
 	f := footprint{}
 	for _, m := range []*cluster.Machine{c.Front, c.Nodes[node]} {
-		for _, name := range []string{"bpmaster", "bpkeeper", "bpprocfs", "bpslave", standin.InitName} {
+		for _, name := range remembering {
 			procs, err := m.Named(name)
 			if err != nil {
 				return nil, err
@@ -61,10 +66,51 @@ func (before footprint) grown(c *cluster.Cluster, node int) error {
 			room = 3 * kib
 		}
 		if now[name] > kib+room {
-			return fmt.Errorf("%s has %d KiB of memory, had %d", name, now[name], kib)
+			return fmt.Errorf("%s has %d KiB of memory, had %d; now all have %s", name, now[name], kib, partsOf(c, node))
 		}
 	}
 	return nil
+}
+
+// partsOf says what the memory of the daemons consists of, and how many descriptors and threads they have.
+func partsOf(c *cluster.Cluster, node int) string {
+	var parts []string
+	for _, m := range []*cluster.Machine{c.Front, c.Nodes[node]} {
+		for _, name := range remembering {
+			procs, err := m.Named(name)
+			if err != nil {
+				return err.Error()
+			}
+			for _, p := range procs {
+				parts = append(parts, m.Name+" "+name+partsOfProcess(m, p.PID))
+			}
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func partsOfProcess(m *cluster.Machine, pid int) (parts string) {
+	dir, err := m.Path(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
+		return ": " + err.Error()
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
+	if err != nil {
+		return ": " + err.Error()
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "Pss_") || strings.HasPrefix(line, "AnonHuge") {
+			parts += " " + strings.Join(strings.Fields(line), "")
+		}
+	}
+	for _, table := range []string{"fd", "task"} {
+		all, err := os.ReadDir(filepath.Join(dir, table))
+		if err != nil {
+			return ": " + err.Error()
+		}
+		parts += fmt.Sprintf(" %s:%d", table, len(all))
+	}
+	return parts
 }
 
 // workIn makes a cluster grow to its normal size by hundreds of commands, many at a time, with
