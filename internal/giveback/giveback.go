@@ -9,6 +9,7 @@ import (
 
 const (
 	delay = time.Second      // after the last call of Soon
+	most  = time.Minute      // after the first call of Soon, however many others there are
 	again = 10 * time.Second // after the last return of memory, unless the heap is much larger now
 	late  = 15 * time.Second // after a return: for pools, stacks that shrink by halves, and requests that were pending
 	spare = 2 << 20          // a heap of that many bytes is left alone
@@ -19,16 +20,26 @@ type Giver struct {
 	mu     sync.Mutex
 	timer  *time.Timer
 	later  *time.Timer // for the second return
+	asked  time.Time   // time of the first call of Soon since give; the zero time: there was none
 	last   time.Time   // time of the last return
 	needed uint64      // heap size after the last return, in bytes
 }
 
-// Soon returns memory when there was no call of Soon for a moment, if the heap is large.
-func (g *Giver) Soon() { g.in(delay) }
-
-func (g *Giver) in(wait time.Duration) {
+// Soon returns memory when there was no call of Soon for a moment, or there are calls all the time,
+// if the heap is large.
+func (g *Giver) Soon() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	now := time.Now()
+	if g.asked.IsZero() {
+		g.asked = now
+	}
+	if now.Sub(g.asked) < most {
+		g.inLocked(delay)
+	}
+}
+
+func (g *Giver) inLocked(wait time.Duration) {
 	if g.timer == nil {
 		g.timer = time.AfterFunc(wait, g.give)
 	} else {
@@ -38,14 +49,7 @@ func (g *Giver) in(wait time.Duration) {
 
 // give returns memory. Memory that was needed the last time may be free now.
 func (g *Giver) give() {
-	g.mu.Lock()
-	needed, rest := g.needed, again-time.Since(g.last)
-	g.mu.Unlock()
-	switch has := heap(); {
-	case has <= spare:
-		return
-	case rest > 0 && has <= needed+needed/4+spare:
-		g.in(max(rest, delay))
+	if !g.due() {
 		return
 	}
 	g.free()
@@ -56,6 +60,20 @@ func (g *Giver) give() {
 	} else {
 		g.later.Reset(late)
 	}
+}
+
+// due reports whether memory is to be returned now. It may be later.
+func (g *Giver) due() bool {
+	has := heap()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked = time.Time{}
+	rest := again - time.Since(g.last)
+	if rest > 0 && has > spare && has <= g.needed+g.needed/4+spare {
+		g.inLocked(max(rest, delay))
+		return false
+	}
+	return has > spare
 }
 
 // free returns free memory.

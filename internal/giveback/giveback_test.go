@@ -68,3 +68,25 @@ func collections() uint32 {
 	runtime.ReadMemStats(&s)
 	return s.NumGC
 }
+
+// TestCallsAllTheTime asks more often than there is a moment without a call.
+func TestCallsAllTheTime(t *testing.T) {
+	g := new(Giver)
+	take()
+	defer func() { kept = nil }()
+	g.Soon()
+	g.mu.Lock()
+	g.asked = g.asked.Add(-most)
+	g.mu.Unlock()
+	returned := func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return !g.last.IsZero()
+	}
+	for begin := time.Now(); !returned(); g.Soon() {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("nothing is returned")
+		}
+		time.Sleep(delay / 100)
+	}
+}
