@@ -81,13 +81,25 @@ func newSpace(tb testing.TB) *space {
 // connect becomes the daemon.
 func (s *space) connect() {
 	s.tb.Helper()
-	s.launched = make(map[wire.PID]*wire.InitLaunched)
-	s.statuses = make(map[wire.PID][]unix.WaitStatus)
-	s.done = make(map[uint64]unix.Errno)
+	s.connectBy(s.dial())
+}
+
+func (s *space) dial() *net.UnixConn {
+	s.tb.Helper()
 	sock, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: s.sock, Net: "unix"})
 	if err != nil {
 		s.tb.Fatal(err)
 	}
+	return sock
+}
+
+// connectBy becomes the daemon, with a socket.
+func (s *space) connectBy(sock *net.UnixConn) {
+	s.tb.Helper()
+	s.launched = make(map[wire.PID]*wire.InitLaunched)
+	s.statuses = make(map[wire.PID][]unix.WaitStatus)
+	s.done = make(map[uint64]unix.Errno)
+	var err error
 	if s.conn, err = rights.New(sock); err != nil {
 		s.tb.Fatal(err)
 	}
