@@ -30,13 +30,17 @@ func (c *clientConn) nests(ctx context.Context, m *wire.Run) (core.Session, erro
 		return 0, nil
 	}
 	if err := c.identify(ctx); err != nil {
-		return 0, errors.Join(err, c.failed(wire.StageRequest, unix.ESRCH, errNoCaller.Error()))
+		return 0, errors.Join(err, c.unidentified(err))
 	}
 	if m.Again || m.Ghost != 0 {
 		return 0, c.failed(wire.StageRequest, unix.EINVAL, "")
 	}
 	return c.from.id, nil
 }
+
+// errGroupChanged is the error for a nested launch by a process that has another group than when it
+// connected. A set-group-ID program does not give its group to who has the connection.
+var errGroupChanged = errors.New("the group of this process has just changed")
 
 // identify takes the caller's identity from its ghost, once the ghost is as the process was when it
 // asked. The core decides whether the process is one of the node's.
@@ -57,8 +61,19 @@ func (c *clientConn) identify(ctx context.Context) error {
 		return err
 	}
 	const effective = 1
+	if group[effective] != c.who.GID {
+		return errGroupChanged
+	}
 	c.who = core.Caller{PID: c.who.PID, UID: user[0], GID: group[effective], Groups: groups}
 	return nil
+}
+
+// unidentified reports that a caller could not be identified.
+func (c *clientConn) unidentified(err error) error {
+	if errors.Is(err, errGroupChanged) {
+		return c.failed(wire.StageRequest, unix.EPERM, err.Error())
+	}
+	return c.failed(wire.StageRequest, unix.ESRCH, errNoCaller.Error())
 }
 
 // inherit is the function inherit for the process of a launch. A nested launch has its own umask.

@@ -25,10 +25,10 @@ import (
 type lookout struct {
 	log    *slog.Logger
 	socket string
-	linked func() *link.Session                         // the present link, or the last one
-	number func(host int, uid uint32) (wire.PID, error) // number of a process in the space
-	stamp  func() uint64                                // number of the last event so far
-	silent *crowd.Crowd[uint32]                         // connections without a first message, by user
+	linked func() *link.Session                    // the present link, or the last one
+	number func(peer unix.Ucred) (wire.PID, error) // number of a process in the space
+	stamp  func() uint64                           // number of the last event so far
+	silent *crowd.Crowd[uint32]                    // connections without a first message, by user
 
 	mu    sync.Mutex
 	count map[visitors]int // connections
@@ -148,7 +148,7 @@ func (l *lookout) serve(ctx context.Context, conn *net.UnixConn, cred unix.Ucred
 	}
 	defer l.leave(among)
 	if starts {
-		if who.PID, err = l.number(int(cred.Pid), cred.Uid); err != nil {
+		if who.PID, err = l.number(cred); err != nil {
 			return errors.Join(err, refuse(conn, unix.ESRCH))
 		}
 		who.Event = l.stamp()

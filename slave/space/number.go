@@ -11,10 +11,13 @@ import (
 	"bproc/wire"
 )
 
-// Number returns the number in the space of a process, given by its number outside and its
-// effective user; ESRCH if there is none. Another process of that user may have the outer number by
-// now.
-func (s *Space) Number(host int, uid uint32) (wire.PID, error) {
+// Number returns the number in the space of the process at the other end of a connection, given by
+// what the kernel says of it: its number outside and its effective user and group when it connected;
+// ESRCH if there is none, or it has another user or group now, as after the start of a set-group-ID
+// program: others may have the connection then. Another process of that user and group may have the
+// outer number by now.
+func (s *Space) Number(peer unix.Ucred) (wire.PID, error) {
+	host := int(peer.Pid)
 	dir := fmt.Sprintf("/proc/%d", host)
 	var ns unix.Stat_t
 	if err := unix.Stat(dir+"/ns/pid", &ns); err != nil {
@@ -28,8 +31,12 @@ func (s *Space) Number(host int, uid uint32) (wire.PID, error) {
 		return 0, fmt.Errorf("process %d: %w", host, err)
 	}
 	const effective = 1
-	users, numbers := line(status, "\nUid:"), line(status, "\nNSpid:")
-	if len(users) <= effective || users[effective] != uint64(uid) || len(numbers) == 0 {
+	is := func(name string, id uint32) bool {
+		ids := line(status, name)
+		return len(ids) > effective && ids[effective] == uint64(id)
+	}
+	numbers := line(status, "\nNSpid:")
+	if !is("\nUid:", peer.Uid) || !is("\nGid:", peer.Gid) || len(numbers) == 0 {
 		return 0, fmt.Errorf("process %d is another now: %w", host, unix.ESRCH)
 	}
 	return wire.PID(numbers[len(numbers)-1]), nil
