@@ -14,17 +14,17 @@ import (
 
 // attach goes on with a process for a client whose connection was lost.
 func (c *clientConn) attach(ctx context.Context, m *wire.Attach) error {
-	if refused, err := c.seat(); refused {
+	leave, err := c.seat()
+	if leave == nil {
 		return err
 	}
-	defer c.m.seats.leave()
-	c.wantsEnded(m.Report)
-	leave := c.m.state.enterClient(c)
 	defer leave()
+	c.wantsEnded(m.Report)
+	defer c.m.state.enterClient(c)()
 	in := core.Attach{Client: c.id, Node: m.Node}
 	if c.from != nil {
 		if err := c.identify(ctx); err != nil {
-			return errors.Join(err, c.failed(wire.StageRequest, unix.ESRCH, errNoCaller.Error()))
+			return errors.Join(err, c.unidentified(err))
 		}
 		in.From, in.Who, in.PID, in.Launch = c.from.id, c.who, m.Ghost, m.Launch
 	}

@@ -47,14 +47,17 @@ type clientConn struct {
 }
 
 // serve handles a connection to its end.
-func (c *clientConn) serve(ctx context.Context) {
+func (c *clientConn) serve(ctx context.Context) { c.serveAsked(ctx, ctx) }
+
+// serveAsked is serve for a connection whose request is waited for until asking ends.
+func (c *clientConn) serveAsked(ctx, asking context.Context) {
 	c.settled = func() {}
 	defer c.conn.Close()
 	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
 	defer stop()
 	c.conn.SetReadDeadline(time.Now().Add(firstFrame))
 	reader := wire.NewReader(c.conn)
-	reader.Admit(func(bytes int) error { return c.admit(ctx, bytes) })
+	reader.Admit(func(bytes int) error { return c.admit(asking, bytes) })
 	m, _, err := reader.Read()
 	c.spoken()
 	defer c.settled()
@@ -176,6 +179,11 @@ func (c *clientConn) withRoom(ctx context.Context, bytes int, answer func() wire
 	if bytes <= smallLoad {
 		return c.reply(answer())
 	}
+	leave, err := c.seat()
+	if leave == nil {
+		return err
+	}
+	defer leave()
 	release, err := c.m.loads.take(ctx, c.payer(), min(bytes, maxLoad))
 	if err != nil {
 		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "answers to this user take too much memory"))
@@ -211,7 +219,15 @@ func (c *clientConn) listProcs(ctx context.Context, _ *wire.ListProcs) error {
 	})
 }
 
+// moreNodes is how many more nodes than there are a client may name in a change: some may be unknown.
+const moreNodes = 1024
+
 func (c *clientConn) setNodes(ctx context.Context, m *wire.SetNodes) error {
+	nodes := 0
+	c.m.state.look(func(core *core.Core) { nodes = core.NodeCount() })
+	if len(m.Nodes) > nodes+moreNodes {
+		return c.failed(wire.StageRequest, unix.EINVAL, fmt.Sprintf("%d nodes are named, there are %d", len(m.Nodes), nodes))
+	}
 	leave := c.m.state.enterClient(c)
 	defer leave()
 	return c.replyWith(c.m.state.step(ctx, core.SetNodes{Client: c.id, Who: c.who, Change: *m}))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -94,7 +95,7 @@ func TestRequests(t *testing.T) {
 // is room again, and gives its own room back.
 func TestRequestsHaveRoom(t *testing.T) {
 	master, client := socketPair(t)
-	m := &Master{log: slog.New(slog.DiscardHandler)}
+	m := &Master{log: slog.New(slog.DiscardHandler), seats: newSeats(enough)}
 	release, err := m.loads.take(t.Context(), 7, maxLoad)
 	if err != nil {
 		t.Fatal(err)
@@ -131,12 +132,65 @@ func TestRequestsHaveRoom(t *testing.T) {
 	}
 }
 
+// TestWaitForRoomEnds turns a client away that waits for room for its request.
+func TestWaitForRoomEnds(t *testing.T) {
+	master, client := socketPair(t)
+	m := &Master{log: slog.New(slog.DiscardHandler), seats: newSeats(enough)}
+	release, err := m.loads.take(t.Context(), 7, maxLoad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	asking, turn := context.WithCancel(t.Context())
+	defer turn()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		(&clientConn{m: m, log: m.log, conn: master, who: core.Caller{UID: 7}, spoken: func() {}}).serveAsked(t.Context(), asking)
+	}()
+	frame, err := wire.Append(nil, 0, &wire.Run{Command: wire.Command{Env: []string{strings.Repeat("x", 2*smallLoad)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Write(frame[:wire.HeaderSize]); err != nil {
+		t.Fatal(err)
+	}
+	waiting := func() bool {
+		m.loads.mu.Lock()
+		defer m.loads.mu.Unlock()
+		return m.loads.of[7].users == 2
+	}
+	for !waiting() {
+		runtime.Gosched()
+	}
+	begin := time.Now()
+	turn()
+	<-served
+	if waited := time.Since(begin); waited > loadTime/2 {
+		t.Errorf("it has waited for %v after it was turned away", waited)
+	}
+}
+
+// TestTooManyNodes names many more nodes than there are in a change.
+func TestTooManyNodes(t *testing.T) {
+	master, client := socketPair(t)
+	m := newMade(t)
+	go (&clientConn{m: m, log: m.log, conn: master, who: core.Caller{UID: 7}, spoken: func() {}}).serve(t.Context())
+	change := &wire.SetNodes{Version: wire.Version, Nodes: make([]wire.NodeID, moreNodes+1)}
+	if err := wire.Write(client, 0, change); err != nil {
+		t.Fatal(err)
+	}
+	if answer, _, err := wire.NewReader(client).Read(); err != nil || answer.Type() != wire.TypeFailed {
+		t.Errorf("got %+v, %v, want Failed", answer, err)
+	}
+}
+
 // TestAnswersHaveRoom has a user whose requests take all room. A long answer is given when there is room
 // again, a short one at once.
 func TestAnswersHaveRoom(t *testing.T) {
 	for bytes, waits := range map[int]bool{smallLoad: false, smallLoad + 1: true, 2 * maxLoad: true} {
 		master, client := socketPair(t)
-		m := &Master{log: slog.New(slog.DiscardHandler)}
+		m := &Master{log: slog.New(slog.DiscardHandler), seats: newSeats(enough)}
 		release, err := m.loads.take(t.Context(), 7, maxLoad)
 		if err != nil {
 			t.Fatal(err)

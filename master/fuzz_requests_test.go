@@ -143,7 +143,7 @@ func (a *asked) free() {
 	loads := len(a.m.loads.of)
 	a.m.loads.mu.Unlock()
 	looks, births := len(a.m.viewers.count), len(a.m.births.waiting.count)
-	if seats := a.m.seats.taken.Load(); loads != 0 || looks != 0 || births != 0 || seats != 0 {
+	if seats := a.m.seats.shares.Taken(); loads != 0 || looks != 0 || births != 0 || seats != 0 {
 		a.t.Errorf("left are loads of %d users, looks of %d, %d who wait for births, %d seats", loads, looks, births, seats)
 	}
 }

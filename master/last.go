@@ -55,7 +55,7 @@ func (m *Master) endBy(ctx context.Context, sig unix.Signal, patience time.Durat
 	}
 	for {
 		m.state.look(func(c *core.Core) { left = c.Size() })
-		if left == 0 && m.seats.taken.Load() == 0 {
+		if left == 0 && m.seats.shares.Taken() == 0 {
 			return left
 		}
 		select {

@@ -270,11 +270,13 @@ func (m *Master) serveClients(ctx context.Context, l *net.UnixListener) error {
 			conn.Close()
 			continue
 		}
-		spoken := m.seats.crowd.Enter(who.UID, func() { conn.Close() })
+		asking, turn := context.WithCancel(ctx)
+		spoken := m.seats.crowd.Enter(who.UID, func() { turn(); conn.Close() })
 		conns.Go(func() error {
 			defer m.memory.Soon()
+			defer turn()
 			defer spoken()
-			(&clientConn{m: m, log: m.log, conn: conn, who: who, spoken: spoken, steps: make(chan step, maxSteps)}).serve(ctx)
+			(&clientConn{m: m, log: m.log, conn: conn, who: who, spoken: spoken, steps: make(chan step, maxSteps)}).serveAsked(ctx, asking)
 			return nil
 		})
 	}

@@ -22,10 +22,11 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	if m.Launch == 0 { // it would stand for any process
 		return c.failed(wire.StageRequest, unix.EINVAL, "a launch without a number")
 	}
-	if refused, err := c.seat(); refused {
+	leave, err := c.seat()
+	if leave == nil {
 		return err
 	}
-	defer c.m.seats.leave()
+	defer leave()
 	c.wantsEnded(m.Report)
 	from, err := c.nests(ctx, m)
 	if err != nil {
@@ -37,8 +38,7 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 		Command: m.Command, Launch: m.Launch,
 	}}
 	m.Command = wire.Command{}
-	leave := c.m.state.enterClient(c)
-	defer leave()
+	defer c.m.state.enterClient(c)()
 	defer func() { c.giveUp(ctx, m.Launch) }()
 	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, Ends: m.Ends, From: from}
 	if from != 0 {
@@ -52,12 +52,13 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	return c.start(ctx, l)
 }
 
-// seat takes a seat for the connection of a process, or refuses the request.
-func (c *clientConn) seat() (refused bool, err error) {
-	if c.m.seats.take() {
-		return false, nil
+// seat takes a seat for a connection that stays, or refuses the request: then leave is nil.
+func (c *clientConn) seat() (leave func(), err error) {
+	who := c.payer()
+	if c.m.seats.shares.Take(who, 1) {
+		return func() { c.m.seats.shares.Leave(who, 1) }, nil
 	}
-	return true, c.failed(wire.StageRequest, unix.EMFILE, fmt.Sprintf("the master has descriptors for %d processes at a time, and they are in use; raise its limit of open files", c.m.seats.most))
+	return nil, c.failed(wire.StageRequest, unix.EMFILE, fmt.Sprintf("the master has descriptors for %d processes at a time, and this user's share is in use; raise its limit of open files", c.m.seats.most))
 }
 
 // start does what the steps of a launch say, up to the one that settles it. The stream

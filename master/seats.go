@@ -1,8 +1,6 @@
 package master
 
 import (
-	"sync/atomic"
-
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/crowd"
@@ -15,8 +13,8 @@ type seats struct {
 	silent  int                  // connections of slaves that prove their identity
 	waiting int                  // connections that wait for that
 	crowd   *crowd.Crowd[uint32] // clients that have not asked for anything, by user
-	most    int64                // connections of processes
-	taken   atomic.Int64
+	most    int                  // connections of processes, and of requests that wait
+	shares  *crowd.Shares[int64] // of these, by who pays
 }
 
 const (
@@ -29,24 +27,15 @@ const (
 func newSeats(descriptors int) *seats {
 	silent := min(maxSilent, max(descriptors/8, 1))
 	waiting := min(maxWaiting, descriptors/8)
+	most := max(descriptors/2, descriptors-enough-waiting)
 	return &seats{
 		silent:  silent,
 		waiting: waiting,
 		crowd:   crowd.New[uint32](min(maxClients, max(descriptors/8, 1))),
-		most:    int64(max(descriptors/2, descriptors-enough-waiting)),
+		most:    most,
+		shares:  crowd.NewShares[int64](most),
 	}
 }
-
-// take takes a seat for a process. It reports whether there is one.
-func (s *seats) take() bool {
-	if s.taken.Add(1) > s.most {
-		s.taken.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (s *seats) leave() { s.taken.Add(-1) }
 
 // descriptors returns how many descriptors this process may have open. Go's runtime
 // has raised the soft limit to the hard one.

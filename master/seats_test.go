@@ -5,7 +5,7 @@ import "testing"
 func TestSeats(t *testing.T) {
 	for _, tc := range []struct {
 		descriptors, silent, waiting int
-		most                         int64
+		most                         int
 	}{
 		{64, 8, 8, 32},
 		{1024, 128, 128, 512},
@@ -17,22 +17,16 @@ func TestSeats(t *testing.T) {
 		if s.silent != tc.silent || s.waiting != tc.waiting || s.most != tc.most {
 			t.Errorf("of %d descriptors: got %d, %d and %d, want %d, %d and %d", tc.descriptors, s.silent, s.waiting, s.most, tc.silent, tc.waiting, tc.most)
 		}
-		for i := range min(tc.most, 1000) {
-			if !s.take() {
+		for i := range min(tc.most/2, 1000) {
+			if !s.shares.Take(7, 1) {
 				t.Fatalf("of %d seats, only %d are to be had", tc.most, i)
 			}
 		}
-		if tc.most > 1000 {
-			continue
+		if tc.most < 2000 && s.shares.Take(7, 1) {
+			t.Errorf("a user has more than half of %d seats", tc.most)
 		}
-		if s.take() {
-			t.Errorf("there are more than %d seats", tc.most)
-		}
-		if tc.most == 0 {
-			continue
-		}
-		if s.leave(); !s.take() {
-			t.Error("a seat that was left is not free")
+		if tc.most > 1 && !s.shares.Take(8, 1) {
+			t.Error("there is no seat for another user")
 		}
 	}
 }

@@ -37,6 +37,16 @@ func (s *Shares[K]) Keep(who K, places int) {
 	s.free -= places
 }
 
+// Taken returns the number of places that are in use.
+func (s *Shares[K]) Taken() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, places := range s.taken {
+		n += places
+	}
+	return n
+}
+
 // Leave returns places.
 func (s *Shares[K]) Leave(who K, places int) {
 	s.mu.Lock()

@@ -23,6 +23,9 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", c.who, got, c.want)
 		}
 	}
+	if got := s.Taken(); got != 512+256+128+64 {
+		t.Errorf("%d places are taken", got)
+	}
 	s.Leave("a", 512)
 	if got := takeAll("b"); got != 160 {
 		t.Errorf("b: got %d more, want 160", got)

@@ -150,7 +150,7 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 func TestMasterWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 1})
-	restartMaster(t, c, 64) // 32 of them for processes
+	restartMaster(t, c, 64) // 32 of them for processes, half of these for a user
 	tooMany(t, c, 40, "the master has descriptors for 32 processes")
 }
 
