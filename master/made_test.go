@@ -92,7 +92,7 @@ func (noLink) Done() <-chan struct{}                         { return nil }
 // connect begins a session of a node that has processes.
 func (m *Master) connect(t *testing.T, id wire.NodeID, streams opener, pids ...wire.PID) *slaveConn {
 	t.Helper()
-	c := &slaveConn{m: m, link: noLink{}, streams: streams, node: id, out: outbox.New(func() {})}
+	c := &slaveConn{m: m, link: noLink{}, streams: streams, node: id, out: outbox.New(func() {}), sampled: newSampled()}
 	c.out.Open()
 	m.state.enterSession(c)
 	m.input(t, core.NodeUp{Session: c.id, Peer: core.Peer{Key: fmt.Sprint("key ", id)}, Inventory: wire.Inventory{PIDs: pids}})

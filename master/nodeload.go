@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,20 +18,26 @@ const (
 
 // sampled is the load that a node has reported.
 type sampled struct {
-	mu   sync.Mutex // held while the node is asked: others wait for the same answer
-	last *wire.Sampled
-	at   time.Time
+	asking chan struct{} // full while the node is asked: others wait for the same answer
+	last   *wire.Sampled
+	at     time.Time
 }
+
+func newSampled() sampled { return sampled{asking: make(chan struct{}, 1)} }
 
 // load returns the load of a node.
 func (c *slaveConn) load(ctx context.Context) (*wire.Sampled, error) {
-	c.sampled.mu.Lock()
-	defer c.sampled.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, loadAnswer, fmt.Errorf("it does not answer: %w", unix.ETIMEDOUT))
+	defer cancel()
+	select {
+	case c.sampled.asking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-c.sampled.asking }()
 	if c.sampled.last != nil && time.Since(c.sampled.at) < loadFresh {
 		return c.sampled.last, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, loadAnswer, fmt.Errorf("it does not answer: %w", unix.ETIMEDOUT))
-	defer cancel()
 	s, err := question[*wire.Sampled](ctx, c, new(wire.Sample))
 	if err != nil {
 		return nil, err

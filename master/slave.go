@@ -56,7 +56,7 @@ type opener interface {
 
 // accept takes a new session over. It is called by the listener.
 func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
-	c := &slaveConn{m: m, peer: peer, link: l, session: l, streams: dropping{l}}
+	c := &slaveConn{m: m, peer: peer, link: l, session: l, streams: dropping{l}, sampled: newSampled()}
 	c.entered = m.newcomers.enter(peer.Key, l)
 	m.slaves.Go(func() error {
 		err := c.run(ctx)

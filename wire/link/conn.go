@@ -122,9 +122,13 @@ func (c *conn) tick(now time.Time) time.Duration {
 	return min(l.pace.interval, left)
 }
 
-// check gives the connection up if nothing was heard for too long. It returns the time until the
-// next check.
+// check gives the connection up if nothing was heard for too long, and closes the link if the other
+// side speaks but does not take anything: what writes to it would wait for ever. It returns the time
+// until the next check.
 func (l *link) check(now time.Time) time.Duration {
+	if l.takesNothing(now) {
+		l.close(errNotTaken, false)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left := l.pace.silence - now.Sub(l.heard)
@@ -136,6 +140,20 @@ func (l *link) check(now time.Time) time.Duration {
 		return l.pace.silence
 	}
 	return left
+}
+
+// errNotTaken means that the other side acknowledges nothing.
+var errNotTaken = errors.New("the other side does not take what it is sent")
+
+// takesNothing reports whether the other side has not acknowledged anything for the lease, over one
+// connection, though it was sent something. It acknowledges what it has with each sign of life.
+func (l *link) takesNothing(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.acked != l.stuckAt || l.acked == l.out.end {
+		l.stuckAt, l.stuck = l.acked, now
+	}
+	return l.cur != nil && l.err == nil && now.Sub(l.stuck) > l.pace.lease
 }
 
 // fail gives the connection up.

@@ -90,3 +90,6 @@ func (s *Session) Kept() int {
 	defer s.link.mu.Unlock()
 	return len(s.link.out.chunks)
 }
+
+// Ping sends a ping of yamux, and does not wait for the answer.
+func (s *Session) Ping() { go func() { _, _ = s.mux.Ping() }() }

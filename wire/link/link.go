@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,16 +30,19 @@ type link struct {
 	// reading is held while bytes of the link may be on the way from a connection to the reader. It
 	// is taken before mu.
 	reading sync.Mutex
+	frames  frameCheck // of the bytes that are read, one connection after the other
 
 	mu       sync.Mutex
 	space    sync.Cond // Write waits for room, detach for the end of a write
 	arrived  sync.Cond // Read waits for a connection
 	out      queue
 	heads    frameHeads
-	acked    uint64 // bytes that the other side has received
-	writing  bool   // a goroutine writes bytes of the queue to a connection
-	pinned   uint64 // offset of the first of them
-	received uint64 // bytes that the local reader was given
+	acked    uint64    // bytes that the other side has received
+	stuckAt  uint64    // acked at the last check
+	stuck    time.Time // when acked was another, or nothing was to be acknowledged, or a connection began
+	writing  bool      // a goroutine writes bytes of the queue to a connection
+	pinned   uint64    // offset of the first of them
+	received uint64    // bytes that the local reader was given
 	heard    time.Time
 	since    time.Time     // when cur last became nil or non-nil
 	changed  chan struct{} // closed when cur becomes nil or non-nil
@@ -71,6 +75,7 @@ func newLink(name string, p pace, ended func()) *link {
 		keyLimit: keyLimit,
 		heard:    now,
 		since:    now,
+		stuck:    now,
 		changed:  make(chan struct{}),
 		done:     make(chan struct{}),
 	}
@@ -116,6 +121,28 @@ func (l *link) take(p []byte) (*conn, parcel, error) {
 	return c, c.parcelLocked(), nil
 }
 
+// awaitRoom waits until Write would not wait: until the other side has acknowledged enough.
+func (l *link) awaitRoom(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil && l.out.end-l.acked <= sendBuffer {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.space.Broadcast()
+	})
+	defer stop()
+	for l.err == nil && ctx.Err() == nil && l.out.end-l.acked > sendBuffer {
+		l.space.Wait()
+	}
+	if l.err != nil {
+		return l.err
+	}
+	return context.Cause(ctx)
+}
+
 // Read implements [io.Reader]. When a connection is lost, it continues with the next one.
 func (l *link) Read(p []byte) (int, error) {
 	for {
@@ -124,6 +151,10 @@ func (l *link) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		n, err := l.readFrom(c, p)
+		if checked := l.checked(p[:n]); checked != nil {
+			l.close(checked, true)
+			return 0, checked
+		}
 		if err != nil && l.reason() == nil {
 			c.fail(err) // the writer ends the connection of a closed link
 		}
@@ -131,6 +162,13 @@ func (l *link) Read(p []byte) (int, error) {
 			return n, nil
 		}
 	}
+}
+
+// checked checks bytes that were read. One goroutine reads.
+func (l *link) checked(p []byte) error {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	return l.frames.next(p)
 }
 
 // connection waits for a connection.
@@ -244,6 +282,7 @@ func (l *link) attach(c *conn, peer uint64) error {
 	}
 	c.sent, c.told = peer, l.received
 	l.heard = time.Now()
+	l.stuck = l.heard
 	l.moveLocked(c)
 	return nil
 }

@@ -151,9 +151,13 @@ func (s *Session) muxConfig() *yamux.Config {
 	return c
 }
 
-// Open opens a stream. The other side learns of it with the first bytes that are written to it.
+// Open opens a stream, when the link has room for its first bytes. The other side learns of it with
+// these bytes.
 func (s *Session) Open(ctx context.Context) (Stream, error) {
 	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.link.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
 	select {
