@@ -124,7 +124,9 @@ func resumed(stream stream) (*wire.Resumed, error) {
 	if err := stream.SetReadDeadline(time.Now().Add(resumeTime)); err != nil {
 		return nil, err
 	}
-	m, _, err := wire.NewReader(stream).Read()
+	reader := wire.NewReader(stream)
+	reader.Admit(atMost(maxAnswer))
+	m, _, err := reader.Read()
 	if err != nil {
 		return nil, fmt.Errorf("answer to Resume: %w", err)
 	}

@@ -64,12 +64,7 @@ func question[T wire.Message](ctx context.Context, c *slaveConn, q wire.Message)
 		return answer, err
 	}
 	reader := wire.NewReader(st)
-	reader.Admit(func(bytes int) error {
-		if bytes > maxAnswer {
-			return fmt.Errorf("%w: %d bytes in an answer", wire.ErrFrame, bytes)
-		}
-		return nil
-	})
+	reader.Admit(atMost(maxAnswer))
 	m, _, err := reader.Read()
 	if ctx.Err() != nil {
 		return answer, context.Cause(ctx)
@@ -82,6 +77,16 @@ func question[T wire.Message](ctx context.Context, c *slaveConn, q wire.Message)
 		return answer, fmt.Errorf("%w: type %d", core.ErrUnexpected, m.Type())
 	}
 	return answer, nil
+}
+
+// atMost admits frames of up to so many bytes.
+func atMost(most int) func(int) error {
+	return func(bytes int) error {
+		if bytes > most {
+			return fmt.Errorf("%w: %d bytes, of %d at most", wire.ErrFrame, bytes, most)
+		}
+		return nil
+	}
 }
 
 // maxAnswer bounds the answer of a slave to a question, in bytes.

@@ -60,6 +60,8 @@ type looked struct {
 	sess   *slaveConn
 	stream stream
 	asked  atomic.Int32 // refreshes without an answer
+
+	release func() // what the present answer takes
 }
 
 // maxAsked bounds the refreshes of a client that wait for an answer, so that the master does not
@@ -69,7 +71,7 @@ const maxAsked = 16
 // lookAt opens a stream to a node for a client, beginning with first. It returns nil if it cannot,
 // after it has told the client.
 func (c *clientConn) lookAt(ctx context.Context, node wire.NodeID, pid wire.PID, first wire.Message) (*looked, error) {
-	l := &looked{clientConn: c, node: node}
+	l := &looked{clientConn: c, node: node, release: func() {}}
 	if node == wire.FrontEnd {
 		l.stream = c.m.here.open(first)
 		return l, nil
@@ -124,12 +126,7 @@ func (c *clientConn) look(ctx context.Context, m *wire.Look) error {
 // refreshes passes on the client's requests.
 func (l *looked) refreshes() error {
 	reader := wire.NewReader(l.conn)
-	reader.Admit(func(bytes int) error {
-		if bytes > smallLoad {
-			return fmt.Errorf("%w: %d bytes of a client that looks", wire.ErrFrame, bytes)
-		}
-		return nil
-	})
+	reader.Admit(atMost(smallLoad))
 	for {
 		m, number, err := reader.Read()
 		if err != nil {
@@ -187,6 +184,8 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 // is on the front end.
 func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) error {
 	reader := wire.NewReader(l.stream)
+	reader.Admit(func(bytes int) error { return l.admitAnswer(ctx, bytes) })
+	defer func() { l.release() }()
 	var frame []byte
 	for {
 		h, payload, err := reader.Next()
@@ -194,7 +193,7 @@ func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) erro
 			return ended(err)
 		}
 		m, err := wire.Decode(h, payload)
-		if err != nil {
+		if err := errors.Join(err, l.came()); err != nil {
 			return err
 		}
 		if m.Type() == wire.TypeRefreshed {
@@ -215,8 +214,44 @@ func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) erro
 		if _, err := l.conn.Write(frame); err != nil || last(m) {
 			return err
 		}
+		l.release()
+		l.release = func() {}
 	}
 }
+
+// admitAnswer waits until there is room for an answer to a client on a node, which can have many
+// looks: all of them together have the room of one user.
+func (l *looked) admitAnswer(ctx context.Context, bytes int) (err error) {
+	if l.from == nil || bytes <= smallLoad {
+		return nil
+	}
+	if l.release, err = l.m.loads.take(ctx, l.payer(), bytes); err != nil {
+		return err
+	}
+	return l.stream.SetReadDeadline(time.Now().Add(firstFrame))
+}
+
+// came is called when an answer has come as a whole: the next one is waited for without a limit.
+func (l *looked) came() error {
+	if l.from == nil {
+		return nil
+	}
+	return l.stream.SetReadDeadline(time.Time{})
+}
+
+// await waits for the births before an answer. Those that a node tells, and does not tell of, do not
+// keep an answer to another for ever.
+func (l *looked) await(ctx context.Context, event uint64) error {
+	if l.from != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, placeTime, errBehind)
+		defer cancel()
+	}
+	return l.sess.barrier.Wait(ctx, event)
+}
+
+// errBehind is why an answer is not passed on to a node.
+var errBehind = fmt.Errorf("the front end has not caught up with a node within %v", placeTime)
 
 // checked waits for the births before a message, and removes what is not the node's to tell. all
 // reports whether nothing was removed.
@@ -228,7 +263,7 @@ func (l *looked) checked(ctx context.Context, m wire.Message) (all bool, err err
 	procs, ended := len(changed.Procs), len(changed.Ended)
 	if l.node == wire.FrontEnd {
 		l.m.state.look(func(core *core.Core) { core.OfFrontEnd(changed) })
-	} else if err = l.sess.barrier.Wait(ctx, changed.Event); err == nil {
+	} else if err = l.await(ctx, changed.Event); err == nil {
 		l.m.state.look(func(core *core.Core) { core.OfNode(l.node, changed) })
 	}
 	return len(changed.Procs) == procs && len(changed.Ended) == ended, err
@@ -241,7 +276,7 @@ func (l *looked) checkedOther(ctx context.Context, m wire.Message) error {
 	}
 	switch m := m.(type) {
 	case *wire.Piece:
-		return l.sess.barrier.Wait(ctx, m.Event)
+		return l.await(ctx, m.Event)
 	case *wire.Shown, *wire.Refreshed:
 		return nil
 	}

@@ -70,7 +70,9 @@ func (c *slaveConn) view(ctx context.Context, st link.Stream) error {
 	if err := st.SetReadDeadline(time.Now().Add(firstFrame)); err != nil {
 		return err
 	}
-	first, _, err := wire.NewReader(st).Read()
+	reader := wire.NewReader(st)
+	reader.Admit(atMost(smallLoad))
+	first, _, err := reader.Read()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package master
 
 import (
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 
 	"bproc/master/core"
@@ -84,4 +86,50 @@ func TestNodeIsToldNoEnvironments(t *testing.T) {
 	t.Cleanup(func() { client.Close(); <-served })
 	node := wire.NodeID(5)
 	receive(t, l.node(), 0, &wire.Show{From: &node})
+}
+
+// TestLooksOfNodesHaveRoom has a node whose requests and looks take all its room. A long answer to
+// another look is taken when there is room again; it takes room until it has been passed on.
+func TestLooksOfNodesHaveRoom(t *testing.T) {
+	l := newLookedAt(t)
+	master, client := socketPair(t)
+	from := &slaveConn{node: 5}
+	c := &clientConn{m: l.m, log: l.m.log, conn: master, from: from, spoken: func() {}}
+	release, err := l.m.loads.take(t.Context(), c.payer(), maxLoad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, client, 0, &wire.Look{Version: wire.Version, Node: 3})
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		c.serve(t.Context())
+	}()
+	node := l.node()
+	id := wire.NodeID(5)
+	receive(t, node, 0, &wire.Show{From: &id})
+	long := &wire.Shown{BootID: strings.Repeat("x", 2*smallLoad)}
+	sent := make(chan error, 1)
+	go func() { sent <- wire.Write(node, 0, long) }()
+	users := func() int {
+		l.m.loads.mu.Lock()
+		defer l.m.loads.mu.Unlock()
+		if mine := l.m.loads.of[c.payer()]; mine != nil {
+			return mine.users
+		}
+		return 0
+	}
+	for users() != 2 {
+		runtime.Gosched()
+	}
+	release()
+	receive(t, client, 0, long)
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	for users() != 0 {
+		runtime.Gosched()
+	}
+	client.Close()
+	<-served
 }
