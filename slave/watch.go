@@ -34,6 +34,7 @@ type watch struct {
 	all    map[wire.PID]*watched
 	recent []wire.PID // processes by their last call, the latest at the end
 	seen   []sight    // changes that have not been taken, the oldest first
+	most   int        // at so many, those that have passed are removed again
 }
 
 // watched is a process with calls under way.
@@ -68,11 +69,26 @@ var lookTimes = [...]time.Duration{
 const lookAlways = time.Second
 
 // Bounds. A process that called before the last few went on long ago. A change is taken within a
-// millisecond.
+// millisecond. Where there are more than maxSeen all the same, a process keeps maxSights.
 const (
 	maxRecent = 16
 	maxSeen   = 4096
+	maxSights = 16
 )
+
+// withoutPassed removes states of processes that have changed very often: for each it keeps the
+// last few. So a process that changes all the time makes nobody else's change be missed.
+func withoutPassed(seen []sight) []sight {
+	times := make(map[wire.PID]int)
+	kept := make([]sight, 0, len(seen))
+	for _, s := range slices.Backward(seen) {
+		if times[s.is.PID]++; times[s.is.PID] <= maxSights {
+			kept = append(kept, s)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
 
 func newWatch(process func(wire.PID) (procevents.ProcessInfo, error), position func() uint64, led func(sid, pgid wire.PID) error) *watch {
 	return &watch{process: process, position: position, led: led, wake: make(chan struct{}, 1), all: make(map[wire.PID]*watched)}
@@ -141,8 +157,9 @@ func (w *watch) seeLocked(pid wire.PID, l *watched) {
 	if l.was == was {
 		return
 	}
-	if len(w.seen) == maxSeen {
-		w.seen = w.seen[1:]
+	if len(w.seen) >= max(maxSeen, w.most) {
+		w.seen = withoutPassed(w.seen)
+		w.most = 2 * len(w.seen)
 	}
 	w.seen = append(w.seen, sight{w.position(), is})
 	if was.pgid != is.PGID && leads(&is) {
@@ -186,7 +203,7 @@ func (w *watch) take(before uint64) (all []sight) {
 	}
 	all, w.seen = w.seen[:n:n], w.seen[n:]
 	if len(w.seen) == 0 {
-		w.seen = nil
+		w.seen, w.most = nil, 0
 	}
 	return all
 }

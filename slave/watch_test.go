@@ -184,12 +184,23 @@ func TestWatchOfTwoCalls(t *testing.T) {
 	}
 }
 
-// TestWatchIsBounded does not take the changes: the number that is kept is bounded.
+// TestWatchIsBounded does not take the changes: the number that is kept is bounded. One process that
+// changes very often makes no change of others be missed, nor its own last ones.
 func TestWatchIsBounded(t *testing.T) {
 	w := newMadeUp()
-	for i := range 2 * maxSeen {
+	w.regroups(18)
+	w.set(18, func(p *procevents.ProcessInfo) { p.PGID = 18 })
+	const changes = 3*maxSeen + maxSeen/2
+	for i := range changes {
 		w.regroups(17)
 		w.set(17, func(p *procevents.ProcessInfo) { p.PGID = wire.PID(i) })
+	}
+	w.look(time.Now())
+	if first, last := w.seen[0].is, w.seen[len(w.seen)-1].is; first.PID != 18 || first.PGID != 18 || last.PID != 17 || last.PGID != changes-1 {
+		t.Errorf("kept are %+v to %+v", first, last)
+	}
+	if !slices.IsSortedFunc(w.seen[1:], func(a, b sight) int { return int(a.is.PGID - b.is.PGID) }) {
+		t.Error("the changes are out of order")
 	}
 	for pid := range wire.PID(2 * maxRecent) {
 		w.procs[100+pid] = procevents.ProcessInfo{PID: 100 + pid}
