@@ -26,5 +26,5 @@ var Locate = locate
 // SetPatience sets how long a read of a process's memory may take.
 func (c *Collector) SetPatience(d time.Duration) { c.locked.patience = d }
 
-// MaxLeftOfOwner bounds the reads of one owner's processes that are left alone.
-const MaxLeftOfOwner = maxLeftOfOwner
+// MaxLeftOfUser bounds the reads of one user's processes that are left alone.
+const MaxLeftOfUser = maxLeftOfUser

@@ -26,22 +26,22 @@ type locked struct {
 
 	mu    sync.Mutex
 	left  map[owned]int  // reads that were left alone and have not returned
-	users map[uint32]int // the same by owner
+	users map[uint32]int // the same by user
 	all   int
 }
 
-// owned is a process with the owner of its files.
+// owned is a process with its user.
 type owned struct {
 	pid   wire.PID
 	start uint64
 	uid   uint32
 }
 
-// Bounds of reads that are left alone. When one is reached, no memory is read, or none of that owner's
+// Bounds of reads that are left alone. When one is reached, no memory is read, or none of that user's
 // processes. Reads that are under way at that moment can still be left alone.
 const (
-	maxLeft        = 16
-	maxLeftOfOwner = maxLeft / 2
+	maxLeft       = 64
+	maxLeftOfUser = 8
 )
 
 // errLocked means that the memory of a process cannot be read now.
@@ -55,7 +55,7 @@ func newLocked(log *slog.Logger) *locked {
 func (l *locked) has(p owned) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.all > 0 && (l.left[p] > 0 || l.all >= maxLeft || l.users[p.uid] >= maxLeftOfOwner)
+	return l.all > 0 && (l.left[p] > 0 || l.all >= maxLeft || l.users[p.uid] >= maxLeftOfUser)
 }
 
 // hasFile reports whether a file in the directory of a process cannot be read, because a read of the

@@ -196,10 +196,15 @@ func TestViewTellsDespiteLocked(t *testing.T) {
 func TestLockedIsBounded(t *testing.T) {
 	f, c := newFakeProc(t)
 	const user, other = 1000, 1001
-	locked := wire.PID(status.MaxLeftOfOwner + 5)
+	locked := wire.PID(status.MaxLeftOfUser + 5)
 	for pid := range locked {
 		f.add(10+pid, user)
 		f.lock(10+pid, "cmdline")
+		if pid%2 == 0 { // whose files are root's
+			if err := errors.Join(os.Chown(f.path(10+pid, "stat"), 0, 0), os.WriteFile(f.path(10+pid, "status"), fmt.Appendf(nil, "Name:\ta\nUid:\t%d\t0\t0\t0\n", user), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	f.add(10+locked, other)
 	s := &shown{map[wire.PID]wire.Texts{}, environs{}}
@@ -208,7 +213,7 @@ func TestLockedIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	awaited := slices.DeleteFunc(slices.Clone(f.pids), func(pid wire.PID) bool { return pid == 10+locked || !f.awaited(pid, "cmdline") })
-	if len(awaited) != status.MaxLeftOfOwner {
-		t.Errorf("processes %v are waited for, want %d", awaited, status.MaxLeftOfOwner)
+	if len(awaited) != status.MaxLeftOfUser {
+		t.Errorf("processes %v are waited for, want %d", awaited, status.MaxLeftOfUser)
 	}
 }

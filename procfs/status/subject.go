@@ -1,8 +1,10 @@
 package status
 
 import (
+	"bytes"
 	"errors"
 	"hash/maphash"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -18,8 +20,20 @@ type subject struct {
 	environ []byte      // to send; nil: none
 }
 
-// owned returns the process with the owner of its texts.
-func (s *subject) owned() owned { return owned{s.pid, s.is.start, s.texts.UID} }
+// owned returns the process with its user.
+func (s *subject) owned() owned { return owned{s.pid, s.is.start, s.user()} }
+
+// user returns the real user of the process. The owner of its files is another where the process
+// wants that (PR_SET_DUMPABLE of prctl(2)); it is taken where there is no other.
+func (s *subject) user() uint32 {
+	_, rest, _ := bytes.Cut(s.texts.Status, []byte("\nUid:"))
+	word, _, _ := bytes.Cut(bytes.TrimLeft(rest, "\t "), []byte("\t"))
+	uid, err := strconv.ParseUint(string(word), 10, 32)
+	if err != nil {
+		return s.texts.UID
+	}
+	return uint32(uid)
+}
 
 // readTogether is the number of processes that one thread reads with the identity of everybody.
 // Their directories are open meanwhile.
@@ -81,7 +95,7 @@ func (s *subject) readThreads(r *reader, t *wire.Texts) error {
 func (s *subject) takeCmdline(text []byte, err error) {
 	if s.texts.Cmdline = text; errors.Is(err, errLocked) {
 		s.texts.Cmdline = []byte{}
-		s.is.locked, s.is.uid = true, s.texts.UID
+		s.is.locked, s.is.uid = true, s.user()
 	} else if err != nil {
 		s.texts = nil
 	}
@@ -93,7 +107,7 @@ func (s *subject) takeCmdline(text []byte, err error) {
 func (s *subject) takeEnviron(text []byte, err error) {
 	before := s.is.start == s.was.start
 	if errors.Is(err, errLocked) {
-		s.is.locked, s.is.uid = true, s.texts.UID
+		s.is.locked, s.is.uid = true, s.user()
 		if before && s.was.environ != 0 {
 			s.is.environ, s.texts.Environ = s.was.environ, wire.EnvironAsBefore
 		} else {

@@ -24,7 +24,7 @@ type told struct {
 	parent  wire.PID
 	environ uint64 // a hash; 0: not told
 	locked  bool   // its cmdline or environment could not be read
-	uid     uint32 // if locked: owner of its files
+	uid     uint32 // if locked: its user
 }
 
 // View returns a new View, which has told nothing yet. With root it tells environments.
