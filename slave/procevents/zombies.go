@@ -8,8 +8,8 @@ import (
 )
 
 // maxZombies bounds how many processes are reported as zombies at a time; others are reported as
-// ended.
-const maxZombies = 32
+// ended. A user has at most half of the places, and some always remain for the next.
+const maxZombies = 64
 
 // zombieLook is the time between looks at the zombies when nothing else happens.
 const zombieLook = 20 * time.Millisecond
@@ -26,13 +26,24 @@ func (t *Tracker) KeepZombies(zombie func(wire.PID) (ProcessInfo, bool)) { t.zom
 // A process that has been waited for stays as long as it is wanted: so its children get at once the
 // parent that has adopted them.
 func (t *Tracker) stays(p *process) bool {
-	if t.zombie == nil || p.gone || len(t.zombies) >= maxZombies || p.reaped && !t.wanted(p) {
+	if t.zombie == nil || p.gone || !t.hasPlace(p) || p.reaped && !t.wanted(p) {
 		return false
 	}
 	if info, ok := t.remains(p); ok {
 		t.tellLast(p, info)
 	}
 	return true
+}
+
+// hasPlace reports whether a process can be one of the zombies, for the share of its user.
+func (t *Tracker) hasPlace(p *process) bool {
+	mine := 0
+	for _, z := range t.zombies {
+		if z.traits.user.Real == p.traits.user.Real {
+			mine++
+		}
+	}
+	return mine < maxZombies-len(t.zombies)
 }
 
 // tellLast reports the last change of a process.
@@ -115,7 +126,7 @@ func (t *Tracker) dropShorts() {
 		if p.gone || p.announced || p.needed > 0 {
 			continue
 		}
-		if !p.reaped && len(t.zombies) < maxZombies {
+		if !p.reaped && t.hasPlace(p) {
 			stay = append(stay, p)
 		} else {
 			t.drop(p)
