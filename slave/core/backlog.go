@@ -7,6 +7,10 @@ import "time"
 // up for is bounded, whatever the processes do.
 const maxBehind = 20_000
 
+// maxArgumentsBehind is the same for the memory of the command lines that are kept until then, in
+// bytes: one command line can take over a MiB.
+const maxArgumentsBehind = 64 << 20
+
 // MinHold is how long births are held back, at least.
 const MinHold = 2 * time.Millisecond
 
@@ -44,12 +48,12 @@ func (c *Core) toldUpTo(last uint64) {
 // follow holds the processes while the front end is too far behind, and lets them go on after that.
 func (c *Core) follow() {
 	b := &c.backlog
-	switch by := b.by(); {
-	case by > maxBehind && !b.frozen && !b.ending:
+	switch by, arguments := b.by(), c.events.arguments; {
+	case (by > maxBehind || arguments > maxArgumentsBehind) && !b.frozen && !b.ending:
 		b.frozen = true
 		c.log.Warn("the front end does not follow; the node's processes are held until it has caught up", "events", by)
 		c.emit(Hold{})
-	case by <= maxBehind/2:
+	case by <= maxBehind/2 && arguments <= maxArgumentsBehind/2:
 		b.ending = false
 		c.letGo()
 	}

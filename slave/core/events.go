@@ -15,6 +15,7 @@ type events struct {
 	known     map[wire.PID]Known
 	told      []wire.Event // events that the front end has not confirmed
 	states    []Known      // states of their processes, after each event
+	arguments int          // memory of their command lines, in bytes
 	first     uint64       // number of told[0] in the present session
 	confirmed uint64       // events confirmed since the journal was written anew
 	blocks    []wire.Block // blocks of this node
@@ -25,7 +26,8 @@ type events struct {
 func (c *Core) tell(in Told) {
 	e, all := &c.events, in.Events.Events
 	if len(all) > 0 {
-		e.told, e.states, e.position = append(e.told, all...), append(e.states, in.States...), in.Position
+		e.keep(all, in.Position)
+		e.states = append(e.states, in.States...)
 		c.appendEvents(all, in.States, in.Position)
 		c.sayEvents(in.Events)
 		for i := range all {
@@ -50,14 +52,28 @@ const (
 func atOnce(events []wire.Event) int {
 	size := 0
 	for i := range events {
-		for _, arg := range events[i].Argv {
-			size += argumentSize + len(arg)
-		}
+		size += argumentsOf(&events[i])
 		if i > 0 && (i == maxEvents || size > maxArguments) {
 			return i
 		}
 	}
 	return len(events)
+}
+
+// argumentsOf returns the memory that the command line of an event takes, in bytes.
+func argumentsOf(e *wire.Event) (size int) {
+	for _, arg := range e.Argv {
+		size += argumentSize + len(arg)
+	}
+	return size
+}
+
+// keep keeps events until the front end confirms them.
+func (e *events) keep(all []wire.Event, position uint64) {
+	for i := range all {
+		e.arguments += argumentsOf(&all[i])
+	}
+	e.told, e.position = append(e.told, all...), position
 }
 
 func (c *Core) sayEvents(e wire.Events) {
@@ -86,6 +102,7 @@ func (c *Core) confirm(event uint64) {
 func (e *events) confirm(n uint64) (ended []wire.PID) {
 	for i := range e.told[:n] {
 		event := &e.told[i]
+		e.arguments -= argumentsOf(event)
 		if apply(e.known, e.states[i], event) && event.Kind != wire.EventForked {
 			ended = append(ended, event.PID)
 		}

@@ -49,11 +49,40 @@ func TestNextDaemon(t *testing.T) {
 		if !maps.Equal(next.known, e.known) || !maps.Equal(next.now(), e.now()) || len(next.told) != len(e.told) {
 			t.Fatalf("the next knows %d processes and %d events, want %d and %d", len(next.known), len(next.told), len(e.known), len(e.told))
 		}
+		if next.arguments != e.arguments {
+			t.Fatalf("the next keeps %d bytes of command lines, want %d", next.arguments, e.arguments)
+		}
 		if !slices.Equal(next.blocks, e.blocks) || next.position != e.position {
 			t.Fatalf("the next has %v and position %d, want %v and %d", next.blocks, next.position, e.blocks, e.position)
 		}
 		s.begin()
 		s.next = s.core.events.first + uint64(len(s.core.events.told))
+	}
+}
+
+// TestArgumentsBehind has processes with very many arguments, whose events the front end does not
+// confirm. All processes are held until it has.
+func TestArgumentsBehind(t *testing.T) {
+	s := newScript(t)
+	argv := make([]string, 64<<10)
+	b := &s.core.backlog
+	events := 0
+	for ; !b.frozen; events++ {
+		if kept := s.core.events.arguments; kept > maxArgumentsBehind {
+			t.Fatalf("%d bytes of command lines are kept", kept)
+		}
+		s.tell([]wire.Event{{Kind: wire.EventExeced, PID: pidmap.Node, Argv: argv}})
+	}
+	first := s.core.events.first
+	for ; b.frozen; events-- {
+		if events == 0 {
+			t.Fatal("the processes are held though the front end is done with everything")
+		}
+		s.message(0, &wire.Progress{Event: first})
+		first++
+	}
+	if kept := s.core.events.arguments; kept > maxArgumentsBehind/2 || kept == 0 {
+		t.Errorf("the processes go on with %d bytes of command lines", kept)
 	}
 }
 

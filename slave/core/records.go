@@ -129,6 +129,6 @@ func (e *events) replayEvents(payload []byte) error {
 		}
 		e.states = append(e.states, state)
 	}
-	e.told, e.position = append(e.told, events.Events...), position
+	e.keep(events.Events, position)
 	return nil
 }
