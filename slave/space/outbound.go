@@ -32,6 +32,7 @@ type outgoing struct {
 	m      wire.Message
 	fds    []int
 	done   chan<- error // nil: the caller does not wait
+	surely bool         // there is always room for it
 }
 
 // put queues a request. A failure to write it is not an error here: the connection has ended, and
@@ -40,10 +41,14 @@ func (o *outbound) put(number uint64, m wire.Message) error {
 	return o.add(outgoing{number: number, m: m})
 }
 
+// putSurely is put for a request for which there is always room: one that must not be lost, of which
+// there are at most a few for each process.
+func (o *outbound) putSurely(m wire.Message) error { return o.add(outgoing{m: m, surely: true}) }
+
 // send is put for a request with descriptors, and waits until it is written.
 func (o *outbound) send(number uint64, m wire.Message, fds []int) error {
 	done := make(chan error, 1)
-	if err := o.add(outgoing{number, m, fds, done}); err != nil {
+	if err := o.add(outgoing{number: number, m: m, fds: fds, done: done}); err != nil {
 		return err
 	}
 	return <-done
@@ -66,7 +71,7 @@ func (o *outbound) add(out outgoing) error {
 	if o.closed {
 		return ErrGone
 	}
-	if len(o.queue) >= maxOutbound {
+	if len(o.queue) >= maxOutbound && !out.surely {
 		return errOutboundFull
 	}
 	o.queue = append(o.queue, out)

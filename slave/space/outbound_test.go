@@ -1,6 +1,7 @@
 package space
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -51,7 +52,8 @@ func TestOutbound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan bool)
 		var got []uint64
-		var o outbound
+		var s Space
+		o := &s.out
 		o.write = func(number uint64, _ wire.Message, _ ...int) error {
 			<-held
 			got = append(got, number)
@@ -75,15 +77,21 @@ func TestOutbound(t *testing.T) {
 		if err := <-sent; !errors.Is(err, unix.EAGAIN) {
 			t.Errorf("with descriptors: got %v, want %v", err, unix.EAGAIN)
 		}
+		for sig, want := range map[unix.Signal]error{unix.SIGTERM: unix.EAGAIN, unix.SIGKILL: nil} {
+			if err := s.Signal(5, binary.NativeEndian.AppendUint32(nil, uint32(sig))); !errors.Is(err, want) {
+				t.Errorf("%v: got %v, want %v", sig, err, want)
+			}
+		}
 		close(held)
 		synctest.Wait()
-		for i, n := range got {
+		const all = 1 + maxOutbound
+		for i, n := range got[:all] {
 			if n != uint64(i) {
 				t.Fatalf("number %d came as the %d.", n, i)
 			}
 		}
-		if len(got) != 1+maxOutbound {
-			t.Errorf("%d came, want %d", len(got), 1+maxOutbound)
+		if len(got) != all+1 {
+			t.Errorf("%d came, want %d and SIGKILL", len(got), all)
 		}
 		if err := o.put(1, &wire.InitSync{}); err != nil {
 			t.Errorf("after all: %v", err)

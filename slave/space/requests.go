@@ -2,6 +2,7 @@ package space
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
@@ -250,9 +251,14 @@ func (s *Space) Signal(pid wire.PID, info []byte) error {
 }
 
 // SignalOnce is Signal for a signal of the front end that may have been given before: if its number
-// says so, the process does not get it again.
+// says so, the process does not get it again. SIGKILL is not lost, however much bpinit has to do: the
+// ghost has ended, and there will be no other.
 func (s *Space) SignalOnce(m *wire.Signal) error {
-	if err := s.out.put(0, &wire.InitSignal{PID: m.PID, Info: m.Info, Seq: m.Seq, Boot: m.Boot}); err != nil {
+	put := func(m wire.Message) error { return s.out.put(0, m) }
+	if len(m.Info) >= 4 && unix.Signal(binary.NativeEndian.Uint32(m.Info)) == unix.SIGKILL {
+		put = s.out.putSurely
+	}
+	if err := put(&wire.InitSignal{PID: m.PID, Info: m.Info, Seq: m.Seq, Boot: m.Boot}); err != nil {
 		return fmt.Errorf("signal %d: %w", m.PID, err)
 	}
 	return nil
@@ -263,7 +269,7 @@ func (s *Space) KillAll() error {
 	if err := s.Thaw(); err != nil { // a frozen process does not die of its signal
 		return err
 	}
-	if err := s.out.put(0, &wire.InitKillAll{}); err != nil {
+	if err := s.out.putSurely(&wire.InitKillAll{}); err != nil {
 		return fmt.Errorf("kill all: %w", err)
 	}
 	return nil
@@ -276,7 +282,7 @@ func (s *Space) Deadline(at time.Time) error {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return fmt.Errorf("clock_gettime: %w", err)
 	}
-	if err := s.out.put(0, &wire.InitDeadline{At: now.Nano() + int64(time.Until(at))}); err != nil {
+	if err := s.out.putSurely(&wire.InitDeadline{At: now.Nano() + int64(time.Until(at))}); err != nil {
 		return fmt.Errorf("deadline: %w", err)
 	}
 	return nil
