@@ -187,14 +187,21 @@ func (c *Core) replay(n *node, s *session) (unasked []*proc) {
 		birth, ok := alive[p.pid]
 		return ok && p.is(birth)
 	}
+	strangers := 0
 	for _, pid := range inOrder(alive) {
 		p := c.procs[pid]
-		if p == nil || p.node != n.ID || p.state == ending || p.state == adopting || !has(p) {
-			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
-			c.killStranger(s, pid)
+		if p != nil && p.node == n.ID && p.state != ending && p.state != adopting && has(p) {
+			c.goesOn(s, p)
 			continue
 		}
-		c.goesOn(s, p)
+		if strangers++; strangers <= maxStrangers {
+			c.log.Warn("node has a process without a ghost; it is killed", "node", n.ID, "pid", pid)
+			c.killStranger(s, pid)
+		}
+	}
+	if strangers > maxStrangers {
+		c.log.Warn("node has very many processes without ghosts; all its processes are killed", "node", n.ID, "strangers", strangers)
+		s.emptying = true
 	}
 	for _, p := range c.onNodeInOrder(n.ID) {
 		switch {

@@ -251,7 +251,7 @@ var (
 	ErrExpired     = errors.New("the certificate of this node has expired")
 	ErrOrder       = errors.New("events are not in order")
 	ErrUnexpected  = errors.New("unexpected message")
-	ErrEmptied     = errors.New("the node has come without numbers of its own; its processes have ended, and it may come anew")
+	ErrEmptied     = errors.New("the node has come without numbers of its own, or with very many processes without ghosts; its processes have ended, and it may come anew")
 	// ErrDuplicate refuses a slave, which comes again. A slave whose machine was booted anew is
 	// served as soon as the loss of its former connection has been noticed.
 	ErrDuplicate = errors.New("a slave with the same identity is connected; if this is not its machine, join it anew with an empty state directory")

@@ -22,6 +22,7 @@ type signals struct {
 	kept []*wire.Signal
 	sent int    // how many of kept were sent in this session
 	last uint64 // number that the keeper gave last
+	told uint64 // number up to which the keeper was told that the process has them
 }
 
 // add takes a signal in. Beyond the bound it drops the oldest signal that is not SIGKILL.
@@ -128,8 +129,8 @@ func (c *Core) signal(m *wire.GhostSignal) {
 	}
 }
 
-// signalsTaken tells the keeper which signals processes have got. A node that has outlived the
-// front end may report signals of a former boot.
+// signalsTaken tells the keeper which signals processes have got, once for each signal that the keeper
+// has reported. A node that has outlived the front end may report signals of a former boot.
 func (c *Core) signalsTaken(s *session, m *wire.SignalsTaken) {
 	if m.Boot != c.boot && m.Boot != 0 { // 0: the node does not say
 		return
@@ -137,7 +138,10 @@ func (c *Core) signalsTaken(s *session, m *wire.SignalsTaken) {
 	for _, mark := range m.Marks {
 		if p := c.procs[mark.PID]; p != nil && p.sess == s {
 			p.signals.taken(mark.Seq)
-			c.marks = append(c.marks, mark)
+			if mark.Seq > p.signals.told && mark.Seq <= p.signals.last {
+				p.signals.told = mark.Seq
+				c.marks = append(c.marks, mark)
+			}
 		}
 	}
 	if len(c.marks) >= maxMarks {

@@ -20,6 +20,10 @@ import (
 // a node may say that it has some.
 const strangerTime = 30 * time.Second
 
+// maxStrangers is the number of strangers that are killed one by one. A node with more must end all its
+// processes: an honest one has so many when it has no others, after a boot of the front end.
+const maxStrangers = 1 << 14
+
 // stranger is a process that its node is to end.
 type stranger struct {
 	waiting *respawn // the command that waits; nil: none

@@ -1,0 +1,45 @@
+package core
+
+import (
+	"testing"
+
+	"bproc/pidmap"
+	"bproc/wire"
+)
+
+// TestManyStrangers has a node come with more processes without ghosts than are killed one by one:
+// all are killed at once.
+func TestManyStrangers(t *testing.T) {
+	for _, test := range []struct {
+		strangers, signals int
+		emptying           bool
+	}{
+		{100, 100, false},
+		{maxStrangers, maxStrangers, false},
+		{3 * maxStrangers, maxStrangers, true},
+	} {
+		s := newScript(t)
+		s.inputs("node 0")
+		var inventory wire.Inventory
+		for i := range wire.PID(test.strangers) {
+			inventory.PIDs = append(inventory.PIDs, pidmap.Node+i)
+		}
+		if err := s.comes("a", 0, inventory, nil); err != nil {
+			t.Fatal(err)
+		}
+		signals, all := 0, false
+		for _, o := range s.sent {
+			if o, ok := o.(ToNode); ok {
+				switch o.Message.(type) {
+				case *wire.Signal:
+					signals++
+				case *wire.KillAll:
+					all = true
+				}
+			}
+		}
+		if signals != test.signals || all != test.emptying || s.session("a").emptying != test.emptying {
+			t.Errorf("%d strangers: %d are killed, all: %t; the node is to become empty: %t", test.strangers, signals, all, s.session("a").emptying)
+		}
+	}
+}
