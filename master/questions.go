@@ -30,15 +30,15 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 	case core.MayJoin:
 		session, sure, joins := m.kernel.mayJoin(q.PID, q.Group)
 		if err = joins; !sure {
-			m.slow.add(m.userOf(q.PID), func() { m.answered(ctx, a, m.kernel.member(q.Group, session)) })
+			m.slow.add(m.whose(q.PID), func() { m.answered(ctx, a, m.kernel.member(q.Group, session)) })
 			return nil
 		}
 	case core.Members:
-		m.slow.add(m.userOf(q.Of), func() { m.answered(ctx, m.members(a, q), nil) })
+		m.slow.add(m.whose(q.Of), func() { m.answered(ctx, m.members(a, q), nil) })
 		return nil
 	case core.TaskGroupsOf:
 		if q.Into != "" {
-			m.slow.add(m.userOf(q.PID), func() { m.settle(ctx, a, q) })
+			m.slow.add(m.whose(q.PID), func() { m.settle(ctx, a, q) })
 			return nil
 		}
 		a.Groups, err = m.taskGroups.of(q.PID)
@@ -55,13 +55,19 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 	return withError(a, err)
 }
 
-// userOf returns for whom work about a process is done: its user, or nobody if it has ended.
-func (m *Master) userOf(pid wire.PID) int64 {
-	uid, err := m.kernel.owner(pid)
-	if err != nil {
-		return -1
+// whose returns for whom work about a process is done: for its user, or nobody if it has ended, on
+// its node. A node that asks for much makes nobody wait but who has processes there. The caller
+// holds the lock of the state.
+func (m *Master) whose(pid wire.PID) int64 {
+	const users = 1 << 33 // user numbers, and nobody
+	whom := int64(users - 1)
+	if uid, err := m.kernel.owner(pid); err == nil {
+		whom = int64(uid)
 	}
-	return int64(uid)
+	if node, is := m.state.core.NodeOfProcess(pid); is {
+		whom += (int64(node) + 1) * users
+	}
+	return whom
 }
 
 // withError returns an answer with the error of a system call.

@@ -2,8 +2,13 @@ package master
 
 import (
 	"context"
+	"os"
 	"slices"
 	"testing"
+	"time"
+
+	"bproc/master/core"
+	"bproc/wire"
 )
 
 // TestWorker has jobs done one after the other.
@@ -49,4 +54,23 @@ func TestWorkerTakesTurns(t *testing.T) {
 	if len(order) != 103 || !slices.Equal(order[:7], []int64{1, -1, 2, 1, 2, 1, 1}) || len(w.jobs) != 0 {
 		t.Errorf("done in the order %v; %d have jobs", order, len(w.jobs))
 	}
+}
+
+// TestWhose has work for a user on two nodes, and on the front end.
+func TestWhose(t *testing.T) {
+	l := &lookedAt{t: t, m: newMade(t, 3, 4)}
+	held := []core.Held{heldFor(60, 3, 1000, 1000), heldFor(61, 4, 1000, 1000)}
+	l.m.state.core.Step(time.Now().Add(-time.Hour), core.KeeperFound{Held: held})
+	l.m.connect(t, 3, nil, 60)
+	l.m.connect(t, 4, nil, 61)
+	seen := map[int64]wire.PID{}
+	l.m.state.look(func(*core.Core) {
+		for _, pid := range []wire.PID{60, 61, wire.PID(os.Getpid())} {
+			whom := l.m.whose(pid)
+			if other, is := seen[whom]; is {
+				t.Errorf("processes %d and %d wait for each other", pid, other)
+			}
+			seen[whom] = pid
+		}
+	})
 }

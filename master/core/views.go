@@ -121,6 +121,15 @@ func (c *Core) NodeOf(id Session) wire.NodeID {
 	return -1
 }
 
+// NodeOfProcess returns the node on which a process is, and whether it is on one.
+func (c *Core) NodeOfProcess(pid wire.PID) (wire.NodeID, bool) {
+	p := c.procs[pid]
+	if p == nil {
+		return 0, false
+	}
+	return p.node, true
+}
+
 // NodeWith returns the node that has an identity, -1 if none has.
 func (c *Core) NodeWith(key string) wire.NodeID {
 	if n := c.nodes.byKey[key]; n != nil {
