@@ -39,6 +39,7 @@ type Core struct {
 	taskGroups map[uint64]*taskGroup
 	allotments map[allotmentKey]*allotment
 	crowded    []*taskGroup // groups in which there is more or less room
+	reviewed   uint64       // the next group to be reviewed with a tick
 	argvs      argvs
 	served     map[wire.NodeID]map[uint32]bool // users for whom something was started, by node
 	behind     []*session                      // sessions that are to be told how far the front end is

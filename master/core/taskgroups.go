@@ -160,7 +160,7 @@ func (c *Core) conceived(p, maker *proc) {
 			g.unborn++
 		}
 		if c.enter(p, a); a.wants() {
-			c.count(a.group, &promising{a})
+			c.count([]*taskGroup{a.group}, &promising{a})
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (c *Core) conceived(p, maker *proc) {
 type promising struct{ *allotment }
 
 func (w *promising) told(c *Core, a *Answer) {
-	c.counted(w.group, a)
+	c.counted([]*taskGroup{w.group}, a)
 	if c.allotments[w.allotmentKey] == w.allotment && w.wants() {
 		c.promise(w.allotment)
 	}
@@ -271,41 +271,58 @@ func (c *Core) bounded(s *session, m *wire.Bounded) {
 	}
 }
 
-// count asks how many tasks a group and the groups above it have.
-func (c *Core) count(g *taskGroup, then told) {
+// withAbove returns groups and all that are above them, each once.
+func withAbove(groups []*taskGroup) (all []*taskGroup) {
+	has := make(map[*taskGroup]bool)
+	for _, g := range groups {
+		for ; g != nil && !has[g]; g = g.above {
+			has[g] = true
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// count asks how many tasks groups and the groups above them have.
+func (c *Core) count(groups []*taskGroup, then told) {
 	var paths []string
-	for ; g != nil; g = g.above {
+	for _, g := range withAbove(groups) {
 		paths = append(paths, g.Path)
 	}
 	c.wonder(CountTasks{paths}, then)
 }
 
-// counted enters how many tasks a group and the groups above it have. A group that is gone bounds
+// counted enters how many tasks groups and the groups above them have. A group that is gone bounds
 // nothing.
-func (c *Core) counted(g *taskGroup, a *Answer) {
+func (c *Core) counted(groups []*taskGroup, a *Answer) {
 	const many = 1 << 40
-	for ; g != nil; g = g.above {
-		now := TaskGroup{Path: g.Path, ID: g.ID, Max: many}
-		if i := slices.IndexFunc(a.Groups, func(t TaskGroup) bool { return t.Path == g.Path && t.ID == g.ID }); i >= 0 {
-			now = a.Groups[i]
+	told := make(map[string]TaskGroup, len(a.Groups))
+	for _, t := range a.Groups {
+		told[t.Path] = t
+	}
+	for _, g := range withAbove(groups) {
+		now, is := told[g.Path]
+		if !is || now.ID != g.ID {
+			now = TaskGroup{Path: g.Path, ID: g.ID, Max: many}
 		}
 		g.TaskGroup = now
 	}
 }
 
-// shareOut tells nodes what they may have of a group and of the groups above it.
-func (c *Core) shareOut(g *taskGroup) { c.count(g, (*sharingOut)(g)) }
+// shareOut tells nodes what they may have of groups and of the groups above them.
+func (c *Core) shareOut(groups ...*taskGroup) { c.count(groups, sharingOut(groups)) }
 
-type sharingOut taskGroup
+type sharingOut []*taskGroup
 
-func (w *sharingOut) told(c *Core, a *Answer) {
-	outer := (*taskGroup)(w)
-	c.counted(outer, a)
-	for outer.above != nil {
-		outer = outer.above
-	}
-	for _, a := range slices.SortedFunc(maps.Keys(outer.below), (*allotment).compare) {
-		c.promise(a)
+func (w sharingOut) told(c *Core, a *Answer) {
+	c.counted(w, a)
+	for _, outer := range withAbove(w) {
+		if outer.above != nil {
+			continue
+		}
+		for _, a := range slices.SortedFunc(maps.Keys(outer.below), (*allotment).compare) {
+			c.promise(a)
+		}
 	}
 }
 
@@ -315,7 +332,7 @@ func (c *Core) warnFull(p *proc, line logged) {
 	if p.allotment == nil {
 		c.emit(Log(line))
 	} else {
-		c.count(p.allotment.group, &full{group: p.allotment.group, line: line})
+		c.count([]*taskGroup{p.allotment.group}, &full{group: p.allotment.group, line: line})
 	}
 }
 
@@ -326,7 +343,7 @@ func (c *Core) explainFull(p *proc, line logged) {
 		line.Args = append(line.Args, otherwise...)
 		c.emit(Log(line))
 	} else {
-		c.count(p.allotment.group, &full{p.allotment.group, line, otherwise})
+		c.count([]*taskGroup{p.allotment.group}, &full{p.allotment.group, line, otherwise})
 	}
 }
 
@@ -338,7 +355,7 @@ type full struct {
 }
 
 func (w *full) told(c *Core, a *Answer) {
-	c.counted(w.group, a)
+	c.counted([]*taskGroup{w.group}, a)
 	about := w.otherwise
 	for g := w.group; g != nil; g = g.above {
 		if g.Now >= g.Max {
@@ -363,12 +380,18 @@ func (c *Core) tellAllotments() {
 	c.crowded = nil
 	for _, g := range crowded {
 		g.behind = false
-		c.shareOut(g)
+	}
+	if len(crowded) > 0 {
+		c.shareOut(crowded...)
 	}
 }
 
-// tickTasks reviews all groups, since processes of the front end come and go. It drops what has not
-// been used for a while.
+// mostReviewed is the number of groups that are reviewed with each tick, one after the other: to
+// review a group is to read files.
+const mostReviewed = 256
+
+// tickTasks reviews groups, since processes of the front end come and go. It drops what has not been
+// used for a while.
 func (c *Core) tickTasks() {
 	for _, a := range slices.SortedFunc(maps.Values(c.allotments), (*allotment).compare) {
 		if a.procs > 0 {
@@ -378,11 +401,14 @@ func (c *Core) tickTasks() {
 			c.dropAllotment(a)
 		}
 	}
-	for _, id := range inOrder(c.taskGroups) {
+	all := inOrder(c.taskGroups)
+	from, _ := slices.BinarySearch(all, c.reviewed)
+	for i, id := range slices.Concat(all[from:], all[:from]) {
 		if g := c.taskGroups[id]; len(g.below) == 0 {
 			delete(c.taskGroups, id)
-		} else {
+		} else if i < mostReviewed {
 			c.shareOutSoon(g)
+			c.reviewed = id + 1
 		}
 	}
 }
