@@ -112,7 +112,7 @@ var arrows = map[string][]string{
 	"master/nodeup": {"wire", "internal/ownthread"},
 	"master/store":  {"internal/flock"},
 
-	"procfs":       {"wire", "procfs/guard", "internal/longcall", "internal/ownthread", "internal/procstat"},
+	"procfs":       {"wire", "procfs/guard", "internal/crowd", "internal/longcall", "internal/ownthread", "internal/procstat"},
 	"procfs/guard": {"internal/inherited"},
 	"procfs/nodes": {"internal/client", "wire", "procfs", "internal/procstat"},
 	"procfs/enter": nil,

@@ -52,7 +52,7 @@
 // so every handler returns within patience. When this process is killed, the kernel frees waiting
 // processes; where it cannot, package guard does.
 //
-// Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu are leaves. table.mu is held while
+// Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu, kept.mu are leaves. table.mu is held while
 // the file of a new inode is made of a process (View.mu). listing.mu and the locks of fetched files
 // are held while the source is asked.
 package procfs

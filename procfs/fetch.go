@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -146,6 +147,11 @@ func (f *fetchedFile) load(ctx context.Context) *text {
 	}
 	content, err := f.from.read(ctx, f.path)
 	t := &text{content, f.about.mode, f.about.uid, f.about.gid, f.about.since, errnoOf(err)}
+	uid, _, _ := Asker(ctx)
+	if err == nil && !f.view.kept.fetch(uid, len(content), func() { f.text.CompareAndSwap(t, nil) }) {
+		err = unix.ENFILE
+		t.content, t.errno = nil, unix.ENFILE
+	}
 	f.text.Store(t)
 	if err != nil || f.path != "environ" { // which is valid until the process executes
 		f.view.table.vacate(f.at)
@@ -206,9 +212,21 @@ func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
 	l := &loaded{at: time.Now()}
 	var err error
 	l.entries, err = d.from.list(ctx, d.path)
+	uid, _, _ := Asker(ctx)
+	if err == nil && !d.view.kept.fetch(uid, sizeOf(l.entries), func() { d.loaded.CompareAndSwap(l, nil) }) {
+		l.entries, err = nil, unix.ENFILE
+	}
 	l.errno = errnoOf(err)
 	d.loaded.Store(l)
 	return l.entries, l.errno
+}
+
+// sizeOf returns the memory that entries take, in bytes.
+func sizeOf(entries []Entry) (size int) {
+	for _, e := range entries {
+		size += int(unsafe.Sizeof(e)) + len(e.Name) + len(e.Target)
+	}
+	return size
 }
 
 // old reports whether the state is an error, or too old for a program that looks the directory up.

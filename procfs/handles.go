@@ -1,6 +1,9 @@
 package procfs
 
-import "sync"
+import (
+	"sync"
+	"unsafe"
+)
 
 // handles are the open directories.
 type handles struct {
@@ -15,6 +18,16 @@ type listing struct {
 	mu   sync.Mutex
 	read bool // entries have been read
 	list []entry
+
+	free func() // what is kept of list
+}
+
+// size returns the memory that the entries take, in bytes. Most names are constants.
+func (l *listing) size() (size int) {
+	for _, e := range l.list {
+		size += int(unsafe.Sizeof(e)) + len(e.name)
+	}
+	return size
 }
 
 func (h *handles) add(l *listing) uint64 {
@@ -35,7 +48,13 @@ func (h *handles) find(fh uint64) *listing {
 }
 
 func (h *handles) remove(fh uint64) {
+	l := h.find(fh)
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	delete(h.open, fh)
+	h.mu.Unlock()
+	if l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.free()
+	}
 }

@@ -152,7 +152,7 @@ func (r *requests) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut
 	if !ok {
 		return fuse.ENOTDIR
 	}
-	out.Fh = r.handles.add(&listing{dir: dir})
+	out.Fh = r.handles.add(&listing{dir: dir, free: func() {}})
 	return fuse.OK
 }
 
@@ -210,7 +210,15 @@ func (r *requests) entries(in *fuse.ReadIn, add func(directory, entry) bool) fus
 		if errno != 0 {
 			return fuse.Status(errno)
 		}
+		l.free()
+		l.free = func() {}
 		l.list = append([]entry{{".", unix.S_IFDIR}, {"..", unix.S_IFDIR}}, names...)
+		uid, size := in.Uid, l.size()
+		if !r.view.kept.take(uid, size) {
+			l.list, l.read = nil, false
+			return fuse.Status(unix.ENFILE)
+		}
+		l.free = func() { r.view.kept.leave(uid, size) }
 		l.read = true
 	}
 	for i := in.Offset; i < uint64(len(l.list)); i++ {

@@ -79,6 +79,7 @@ type View struct {
 	rounds    *rounds
 	strangers *strangers
 	news      *news
+	kept      *kept
 	warmer    *warmer
 	preparer  *preparer
 
@@ -110,6 +111,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		rounds:    newRounds(),
 		strangers: newStrangers(),
 		news:      newNews(),
+		kept:      newKept(),
 		processes: map[wire.PID]*process{},
 	}
 	v.news.tell = v.tellKernel
