@@ -2,6 +2,7 @@ package bpjob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,7 +75,7 @@ func due(r place.Record, came, first bool, now boot) bool {
 // startAll starts processes of jobs as nodes come up, until the context is done.
 func (c *Command) startAll(ctx context.Context, root string) {
 	client := new(client.Client)
-	starts := newStarts(c.startOf)
+	starts, reads := newStarts(c.startOf), newJobReads()
 	defer starts.tasks.Wait()
 	var a arrivals
 	var digest uint64
@@ -82,7 +83,7 @@ func (c *Command) startAll(ctx context.Context, root string) {
 	for said := ""; ctx.Err() == nil; {
 		next, err := awaitNodes(ctx, client, digest, pending)
 		if err == nil && (next != digest || pending || a.boots == nil) {
-			pending, err = c.startDue(ctx, root, client, &a, starts)
+			pending, err = c.startDue(ctx, root, client, &a, starts, reads)
 		}
 		if err == nil {
 			digest, said = next, ""
@@ -116,7 +117,7 @@ func awaitNodes(ctx context.Context, cl *client.Client, digest uint64, pending b
 // startDue begins to start the processes that are due after a change of the node table. pending
 // means that it must look again soon: a supervisor does not know yet that its node is down, or a
 // process is being started.
-func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, a *arrivals, starts *starts) (pending bool, err error) {
+func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, a *arrivals, starts *starts, reads *jobReads) (pending bool, err error) {
 	nodes, err := cl.Nodes(ctx)
 	if err != nil {
 		return false, err
@@ -131,8 +132,12 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 	if err != nil {
 		return false, err
 	}
+	reads.pass()
 	for _, j := range jobs {
-		job, owner, err := read(j)
+		job, owner, err := reads.inTime(j)
+		if errors.Is(err, errLate) {
+			pending = true
+		}
 		if err != nil || !job.Autostart {
 			continue // list prints the fault
 		}

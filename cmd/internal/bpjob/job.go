@@ -48,11 +48,13 @@ func at(s selection) (place.Process, error) {
 	return place.Process{Job: place.Job{Root: root, Name: s.job}, Process: process}, nil
 }
 
+var errNoJob = errors.New("there is no job")
+
 // open opens a job file, and returns its owner, who controls its contents.
 func open(j place.Job) (*os.File, uint32, error) {
 	f, err := j.Open()
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, 0, fmt.Errorf("there is no job %s: %s is missing", j.Name, j.File())
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, 0, fmt.Errorf("%w %s: %s is missing", errNoJob, j.Name, j.File())
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("job file: %w", err)

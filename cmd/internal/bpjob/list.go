@@ -90,8 +90,13 @@ func (c *Command) list(asJSON bool) error {
 	all := []listed{}
 	var failed error
 	seen := make(map[place.Process]bool)
+	reads := newJobReads()
+	reads.pass()
 	for _, j := range jobs {
-		job, _, err := read(j)
+		job, _, err := reads.inTime(j)
+		if errors.Is(err, errNoJob) {
+			continue
+		}
 		if err != nil {
 			c.say("%v", err)
 			continue

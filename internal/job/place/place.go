@@ -73,15 +73,18 @@ func (j Job) Events() string { return filepath.Join(j.Logs(), "bpm.log") }
 
 func (j Job) runDir() string { return filepath.Join(j.Root, "sys/run/bpm", j.Name) }
 
-// Jobs returns the jobs below a root that have a job file, by name.
+// Jobs returns the directories of jobs below a root, by name. Some may have no job file: these
+// directories are those of users, and nothing in them is looked at.
 func Jobs(root string) ([]Job, error) {
-	files, err := filepath.Glob(filepath.Join(root, "jobs/*/config/bpm.yml"))
-	if err != nil {
+	all, err := os.ReadDir(filepath.Join(root, "jobs"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	jobs := make([]Job, len(files))
-	for i, f := range files {
-		jobs[i] = Job{root, filepath.Base(filepath.Dir(filepath.Dir(f)))}
+	var jobs []Job
+	for _, dir := range all {
+		if dir.IsDir() || dir.Type() == os.ModeSymlink {
+			jobs = append(jobs, Job{root, dir.Name()})
+		}
 	}
 	return jobs, nil
 }
