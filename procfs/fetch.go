@@ -117,8 +117,16 @@ type fetchedFile struct {
 	from  origin
 	path  string
 
-	mu   sync.Mutex           // of load
-	text atomic.Pointer[text] // nil: not fetched yet
+	mu   sync.Mutex              // of load
+	kept atomic.Pointer[fetched] // what load has fetched; nil: nothing
+	text atomic.Pointer[text]    // nil: not fetched yet
+}
+
+// forgotten is called when the kernel does not know the file any more.
+func (f *fetchedFile) forgotten() {
+	if kept := f.kept.Load(); kept != nil {
+		f.view.kept.drop(kept)
+	}
 }
 
 // attr returns what is known without asking the node, or waiting for an answer to another reader.
@@ -148,9 +156,12 @@ func (f *fetchedFile) load(ctx context.Context) *text {
 	content, err := f.from.read(ctx, f.path)
 	t := &text{content, f.about.mode, f.about.uid, f.about.gid, f.about.since, errnoOf(err)}
 	uid, _, _ := Asker(ctx)
-	if err == nil && !f.view.kept.fetch(uid, len(content), func() { f.text.CompareAndSwap(t, nil) }) {
-		err = unix.ENFILE
-		t.content, t.errno = nil, unix.ENFILE
+	if err == nil {
+		kept := f.view.kept.fetch(uid, len(content), func() { f.text.CompareAndSwap(t, nil) })
+		if f.kept.Store(kept); kept == nil {
+			err = unix.ENFILE
+			t.content, t.errno = nil, unix.ENFILE
+		}
 	}
 	f.text.Store(t)
 	if err != nil || f.path != "environ" { // which is valid until the process executes
@@ -190,8 +201,16 @@ type fetchedDir struct {
 	from origin
 	path string
 
-	mu     sync.Mutex // of load
+	mu     sync.Mutex              // of load
+	kept   atomic.Pointer[fetched] // what load has fetched; nil: nothing
 	loaded atomic.Pointer[loaded]
+}
+
+// forgotten is called when the kernel does not know the directory any more.
+func (d *fetchedDir) forgotten() {
+	if kept := d.kept.Load(); kept != nil {
+		d.view.kept.drop(kept)
+	}
 }
 
 // loaded is a directory's state, or why it could not be fetched.
@@ -213,8 +232,11 @@ func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
 	var err error
 	l.entries, err = d.from.list(ctx, d.path)
 	uid, _, _ := Asker(ctx)
-	if err == nil && !d.view.kept.fetch(uid, sizeOf(l.entries), func() { d.loaded.CompareAndSwap(l, nil) }) {
-		l.entries, err = nil, unix.ENFILE
+	if err == nil {
+		kept := d.view.kept.fetch(uid, sizeOf(l.entries), func() { d.loaded.CompareAndSwap(l, nil) })
+		if d.kept.Store(kept); kept == nil {
+			l.entries, err = nil, unix.ENFILE
+		}
 	}
 	l.errno = errnoOf(err)
 	d.loaded.Store(l)

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"container/list"
 	"sync"
 	"time"
 
@@ -10,13 +11,13 @@ import (
 // kept bounds what readers make the server keep, in bytes and by user: the names in open directories,
 // and what was fetched from nodes. A user who has taken its share gets ENFILE.
 //
-// What was fetched is forgotten after a while, when anything else is fetched: a reader that still
-// wants it has it fetched anew.
+// What was fetched is forgotten with its file. If the kernel knows the file for long, it is forgotten
+// after a while, when anything else is fetched: a reader that still wants it has it fetched anew.
 type kept struct {
 	shares *crowd.Shares[uint32]
 
 	mu      sync.Mutex
-	fetched []fetched // the oldest first
+	fetched list.List // of *fetched, the oldest first
 }
 
 // fetched is something that was fetched from a node.
@@ -25,6 +26,8 @@ type fetched struct {
 	uid    uint32
 	size   int
 	at     time.Time
+
+	in *list.Element // nil: it is not kept any more
 }
 
 const (
@@ -41,34 +44,49 @@ func (k *kept) take(uid uint32, size int) bool { return k.shares.Take(uid, max(s
 // leave says that these bytes are not kept any more.
 func (k *kept) leave(uid uint32, size int) { k.shares.Leave(uid, max(size, leastFor)) }
 
-// fetch reports whether a user may have something kept that was fetched. forget is called when it is
-// not to be kept any more.
-func (k *kept) fetch(uid uint32, size int, forget func()) bool {
+// fetch has something kept that was fetched for a user; nil: there is no room. forget is called when
+// it is not to be kept any more, unless drop is.
+func (k *kept) fetch(uid uint32, size int, forget func()) *fetched {
 	now := time.Now()
 	for _, f := range k.old(now) {
 		f.forget()
 		k.leave(f.uid, f.size)
 	}
 	if !k.take(uid, size) {
-		return false
+		return nil
 	}
+	f := &fetched{forget: forget, uid: uid, size: size, at: now}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.fetched = append(k.fetched, fetched{forget, uid, size, now})
-	return true
+	f.in = k.fetched.PushBack(f)
+	return f
+}
+
+// drop says that what was fetched is not needed any more.
+func (k *kept) drop(f *fetched) {
+	k.mu.Lock()
+	in := f.in
+	if f.in = nil; in != nil {
+		k.fetched.Remove(in)
+	}
+	k.mu.Unlock()
+	if in != nil {
+		k.leave(f.uid, f.size)
+	}
 }
 
 // old removes and returns what was fetched long ago.
-func (k *kept) old(now time.Time) (all []fetched) {
+func (k *kept) old(now time.Time) (all []*fetched) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	n := 0
-	for n < len(k.fetched) && now.Sub(k.fetched[n].at) > fetchFor {
-		n++
-	}
-	all, k.fetched = k.fetched[:n:n], k.fetched[n:]
-	if len(k.fetched) == 0 {
-		k.fetched = nil
+	for in := k.fetched.Front(); in != nil; in = k.fetched.Front() {
+		f := in.Value.(*fetched)
+		if now.Sub(f.at) <= fetchFor {
+			break
+		}
+		k.fetched.Remove(in)
+		f.in = nil
+		all = append(all, f)
 	}
 	return all
 }

@@ -58,6 +58,14 @@ func TestFetchedIsBounded(t *testing.T) {
 		if errno := open(1000); errno != unix.ENFILE {
 			t.Errorf("got %v, want %v", errno, unix.ENFILE)
 		}
+		for range 20 { // it can go on with files that it does not keep
+			f := &fetchedFile{view: v, from: from, path: "smaps"}
+			if got := f.load(asker(1002)); got.errno != 0 {
+				t.Fatal(got.errno)
+			}
+			n := v.table.add(f)
+			v.table.forget(n.id, 1)
+		}
 		if n := many(1001); n != 2 {
 			t.Errorf("another user has %d files kept, want 2", n)
 		}

@@ -116,20 +116,30 @@ func (t *table) known(p place) uint64 {
 
 // forget takes back lookups by the kernel.
 func (t *table) forget(id, lookups uint64) {
+	if n := t.forgotten(id, lookups); n != nil {
+		if f, ok := n.file.(interface{ forgotten() }); ok {
+			f.forgotten()
+		}
+	}
+}
+
+// forgotten returns the inode if the kernel does not know it any more.
+func (t *table) forgotten(id, lookups uint64) *inode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.byID[id]
 	if n == nil || id == fuse.FUSE_ROOT_ID {
-		return
+		return nil
 	}
 	if n.lookups > lookups {
 		n.lookups -= lookups
-		return
+		return nil
 	}
 	delete(t.byID, id)
 	if n.place != (place{}) {
 		delete(t.placed, n.place)
 	}
+	return n
 }
 
 // size returns the number of inodes that the kernel knows.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +28,11 @@ type recorder struct {
 	watch  *watch
 	madeUp func(lost uint64) // keeps for the next daemon that so many lost records have been made up for
 
+	asked atomic.Uint64 // calls of stamp
+
 	mu      sync.Mutex // guards the tracker, and with it the order of reports
+	served  uint64     // calls of stamp that had come before the last look for one began
+	stamped uint64     // what that look found: the number of the last event
 	tracker *procevents.Tracker
 	now     time.Time // when something was last taken in
 	lost    uint64    // records that have been made up for
@@ -119,12 +124,19 @@ func (r *recorder) tellAllLocked() uint64 {
 }
 
 // stamp returns the number of the last event before now. A caller that has just read output of a
-// process marks the output with it.
+// process marks the output with it. Callers that wait for each other's looks are served together by
+// the next: a look takes long where many processes are watched.
 func (r *recorder) stamp() uint64 {
+	mine := r.asked.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.served >= mine {
+		return r.stamped
+	}
+	served := r.asked.Load()
 	r.takeLocked(true)
-	return r.tellAllLocked()
+	r.served, r.stamped = served, r.tellAllLocked()
+	return r.stamped
 }
 
 // relook reports changes of watched processes.

@@ -3,6 +3,7 @@ package slave
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"bproc/pidmap"
 	"bproc/slave/core"
 	"bproc/slave/procevents"
+	"bproc/test/limit"
 	"bproc/wire"
 )
 
@@ -209,5 +211,58 @@ func TestRecorderLooksAgain(t *testing.T) {
 	}
 	if kept != 1 {
 		t.Errorf("the next daemon makes up for the losses behind %d, want 1", kept)
+	}
+}
+
+// slowRecords are records whose reading the test holds up.
+type slowRecords struct {
+	*madeUpRecords
+	reads chan struct{} // a value lets one go on
+	count int
+}
+
+func (s *slowRecords) Read(f func(procevents.Record, uint64)) {
+	<-s.reads
+	s.count++
+	s.madeUpRecords.Read(f)
+}
+
+// TestStampsTogether has many callers ask for a stamp while a look is under way. All are served by one
+// look, which begins after they have asked.
+func TestStampsTogether(t *testing.T) {
+	from := &slowRecords{madeUpRecords: &madeUpRecords{ready: make(chan struct{}, 1)}, reads: make(chan struct{})}
+	r := newIdleRecorder(t, from)
+	ask := func(callers int) (served chan struct{}) {
+		served = make(chan struct{}, callers)
+		before := r.asked.Load()
+		for range callers {
+			go func() { r.stamp(); served <- struct{}{} }()
+		}
+		for r.asked.Load() != before+uint64(callers) {
+			runtime.Gosched()
+		}
+		return served
+	}
+	await := func(served <-chan struct{}, callers int) {
+		t.Helper()
+		for i := range callers {
+			select {
+			case <-served:
+			case <-time.After(limit.Scaled(20 * time.Second)):
+				t.Fatalf("%d of %d are served", i, callers)
+			}
+		}
+	}
+	first := ask(1)
+	from.reads <- struct{}{} // its look has begun
+	await(first, 1)
+	again := ask(1)
+	others := ask(50)
+	from.reads <- struct{}{}
+	await(again, 1)
+	from.reads <- struct{}{}
+	await(others, 50)
+	if from.count != 3 {
+		t.Errorf("%d looks", from.count)
 	}
 }
