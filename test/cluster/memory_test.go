@@ -53,15 +53,20 @@ func proportional(m *cluster.Machine, pid int) (int, error) {
 	return strconv.Atoi(fields[0])
 }
 
-// grown returns an error if daemons have over 20 % more memory than before, or under
-// the race detector four times as much.
+// garbage is how much memory of a Go program without much to do is garbage, at most, in KiB: there is
+// no collection before the heap has 4 MiB (package runtime/debug, GOGC). When it was measured before,
+// there may have been none.
+const garbage = 4 << 10
+
+// grown returns an error if daemons have over 20 % more memory than before, or as much more as
+// garbage takes if that is more, or under the race detector four times as much.
 func (before footprint) grown(c *cluster.Cluster, node int) error {
 	now, err := footprintOf(c, node)
 	if err != nil {
 		return err
 	}
 	for name, kib := range before {
-		room := kib / 5
+		room := max(kib/5, garbage)
 		if cluster.Race { // the detector keeps memory of its own for each address that was ever used
 			room = 3 * kib
 		}
