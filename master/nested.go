@@ -117,7 +117,7 @@ func (c *clientConn) cutOff() bool {
 		return false
 	}
 	select {
-	case <-c.from.session.Done():
+	case <-c.from.link.Done():
 		return true
 	default:
 		return false
@@ -172,11 +172,12 @@ func (c *clientConn) away(ctx context.Context, pid wire.PID, on *slaveConn, stre
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-		case <-on.session.Done():
+		case <-on.link.Done():
 		case <-c.from.ending:
 			return nil
 		}
-		_ = stream.Close() // as in leave
+		_ = stream.SetReadDeadline(time.Time{}) // what comes until its end is read
+		_ = stream.Close()                      // as in leave
 		return nil
 	})
 	return err

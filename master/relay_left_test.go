@@ -46,3 +46,29 @@ func TestClientLeavesWhileOutputWaits(t *testing.T) {
 		t.Fatal("the connection of a client that has left is kept")
 	}
 }
+
+// TestClientCutOff has the session with a client's node end. The connection of the client ends with it,
+// though the process, on another node, says nothing.
+func TestClientCutOff(t *testing.T) {
+	l := newLookedAt(t)
+	conn, client := socketPair(t)
+	process, node := socketPair(t)
+	cut, ending := make(chan struct{}), make(chan struct{})
+	from := &slaveConn{m: l.m, link: &cutLink{done: cut}, node: 5, ending: ending}
+	c := &clientConn{m: l.m, log: l.m.log, conn: conn, from: from, steps: make(chan step, maxSteps)}
+	relayed := make(chan struct{})
+	go func() {
+		defer close(relayed)
+		_ = c.relay(t.Context(), 60, l.sess, process)
+	}()
+	close(cut)
+	client.Close()
+	select {
+	case <-relayed:
+	case <-time.After(limit.Scaled(20 * time.Second)):
+		t.Error("the connection is kept")
+	}
+	close(ending)
+	node.Close()
+	_ = l.m.slaves.Wait()
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -203,6 +204,7 @@ func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stre
 		err := relayIn(c.conn, &inlet{gone: c.goneFrom(pid), node: stream})
 		unwanted() // the node may have said that its output comes after what never happens
 		if c.cutOff() {
+			_ = stream.SetReadDeadline(time.Now()) // the end of the session with the client's node waits for relayOut
 			return errors.Join(err, c.away(ctx, pid, s, stream))
 		}
 		left.Store(true)
