@@ -10,10 +10,12 @@ import (
 )
 
 // Bounds of the signals that are kept for later masters: for one ghost, more than a user may have
-// pending on most machines (RLIMIT_SIGPENDING), and for all ghosts some 50 MB.
+// pending on most machines (RLIMIT_SIGPENDING), and for all ghosts some 50 MB. A ghost can have a few
+// kept in any case, so that those with many do not take the place of others'.
 const (
 	maxKept    = 4096
 	maxKeptAll = 1 << 18
+	leastKept  = 16
 )
 
 // keptSignals are the signals that ghosts got and that may not have reached their processes, by
@@ -54,7 +56,7 @@ func (k *keptSignals) add(pid wire.PID, info *siginfo) (seq uint64, full bool) {
 		q = new(signalQueue)
 		k.of[pid] = q
 	}
-	if len(q.list) >= maxKept || k.count >= maxKeptAll {
+	if len(q.list) >= maxKept || k.count >= maxKeptAll && len(q.list) >= leastKept {
 		full, q.dropped = !q.dropped, true
 		oldest := slices.IndexFunc(q.list, func(s keptSignal) bool { return s.info.signal() != unix.SIGKILL })
 		if oldest >= 0 {

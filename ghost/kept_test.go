@@ -75,12 +75,19 @@ func TestKeptBounds(t *testing.T) {
 		}
 	}
 	const late = 1000
+	for i := range leastKept {
+		if _, full := k.add(late, signalInfo(15, 0)); full || len(k.of[late].list) != i+1 {
+			t.Errorf("signal %d of one more: full %v, %d kept", i+1, full, len(k.of[late].list))
+		}
+	}
 	seq, full := k.add(late, signalInfo(15, 0))
-	if !full || len(k.of[late].list) != 0 || k.count != maxKeptAll {
+	if !full || len(k.of[late].list) != leastKept || k.count != maxKeptAll+leastKept {
 		t.Errorf("one more: full %v, %d kept, %d in all", full, len(k.of[late].list), k.count)
 	}
-	if next, _ := k.add(late, signalInfo(unix.SIGKILL, 0)); next != seq+1 || len(k.of[late].list) != 1 {
-		t.Errorf("SIGKILL: number %d after %d, kept %v", next, seq, k.of[late].list)
+	for i := range leastKept + 3 {
+		if next, _ := k.add(late, signalInfo(unix.SIGKILL, 0)); next != seq+1+uint64(i) || len(k.of[late].list) != max(leastKept, i+1) {
+			t.Errorf("SIGKILL: number %d after %d, kept %v", next, seq, k.of[late].list)
+		}
 	}
 	k.forget(late)
 	for pid := range k.of {
