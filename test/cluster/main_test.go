@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		apiVariable:        checkAPI,
 		liarVariable:       liar,
 		askerVariable:      asker,
+		lenderVariable:     lender,
 		flooderVariable:    flooder,
 		liars.Variable:     liars.Main,
 		manynodes.Variable: manynodes.Main,
