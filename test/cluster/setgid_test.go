@@ -88,6 +88,7 @@ func borrower() error {
 			}
 			fmt.Println("failed:", unix.Errno(m.(*wire.Failed).Errno))
 			return nil
+		default:
 		}
 	}
 }
