@@ -104,13 +104,21 @@ func claimsInInventory(n *falseNode, w *witness) {
 	n.leave()
 	n.connect(&wire.Inventory{PIDs: pids, Blocks: all, Starting: pids, Stopped: pids, Births: make([]uint64, len(pids))})
 	n.closed("without numbers of its own")
-	for pid := range wire.PID(20_000) {
-		pids = append(pids, pidmap.Node+pid*16)
+	for _, strangers := range []wire.PID{10_000, 30_000} {
+		claimed := slices.Clone(pids)
+		for pid := range strangers {
+			claimed = append(claimed, pidmap.Node+pid*16)
+		}
+		slices.Sort(claimed)
+		n.connect(&wire.Inventory{PIDs: claimed, Starting: claimed, Stopped: claimed, Parents: claimed})
+		if strangers > 20_000 { // they are not killed one by one
+			n.closed("very many processes")
+			continue
+		}
+		n.up()
+		n.told()
+		n.leave()
 	}
-	slices.Sort(pids)
-	n.connect(&wire.Inventory{PIDs: pids, Starting: pids, Stopped: pids, Parents: pids})
-	n.up()
-	n.told()
 }
 
 func claimsOfBirths(n *falseNode, w *witness) {
