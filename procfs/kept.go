@@ -11,8 +11,9 @@ import (
 // kept bounds what readers make the server keep, in bytes and by user: the names in open directories,
 // and what was fetched from nodes. A user who has taken its share gets ENFILE.
 //
-// What was fetched is forgotten with its file. If the kernel knows the file for long, it is forgotten
-// after a while, when anything else is fetched: a reader that still wants it has it fetched anew.
+// Fetched contents are forgotten with their file. Those of a file that the kernel knows for long are
+// forgotten after a while, when anything else is fetched: a reader that still wants them has them
+// fetched anew.
 type kept struct {
 	shares *crowd.Shares[uint32]
 

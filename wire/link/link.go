@@ -150,10 +150,10 @@ func (l *link) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		n, err := l.readFrom(c, p)
-		if checked := l.checked(p[:n]); checked != nil {
-			l.close(checked, true)
-			return 0, checked
+		n, refused, err := l.readFrom(c, p)
+		if refused != nil {
+			l.close(refused, true)
+			return 0, refused
 		}
 		if err != nil && l.reason() == nil {
 			c.fail(err) // the writer ends the connection of a closed link
@@ -162,13 +162,6 @@ func (l *link) Read(p []byte) (int, error) {
 			return n, nil
 		}
 	}
-}
-
-// checked checks bytes that were read. One goroutine reads.
-func (l *link) checked(p []byte) error {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	return l.frames.next(p)
 }
 
 // connection waits for a connection.
@@ -184,13 +177,15 @@ func (l *link) connection() (*conn, error) {
 	return l.cur, nil
 }
 
-func (l *link) readFrom(c *conn, p []byte) (int, error) {
+// readFrom reads from a connection. refused is why the bytes are not to be passed on.
+func (l *link) readFrom(c *conn, p []byte) (n int, refused, err error) {
 	l.reading.Lock()
 	defer l.reading.Unlock()
 	if !l.is(c) {
-		return 0, errReplaced
+		return 0, nil, errReplaced
 	}
-	n, err := c.read(p)
+	n, err = c.read(p)
+	refused = l.frames.next(p[:n])
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n > 0 {
@@ -200,7 +195,7 @@ func (l *link) readFrom(c *conn, p []byte) (int, error) {
 			c.wakeLocked()
 		}
 	}
-	return n, err
+	return n, refused, err
 }
 
 func (l *link) is(c *conn) bool {
