@@ -37,21 +37,18 @@ func line(now time.Time, name string, v reflect.Value) (string, error) {
 		if f.IsZero() {
 			continue
 		}
+		field := v.Type().Field(i).Name
+		fields[field] = f.Interface()
+		if f.Kind() != reflect.Interface {
+			continue
+		}
 		switch value := f.Interface().(type) {
 		case wire.Message:
-			if f.Kind() == reflect.Interface {
-				fields[v.Type().Field(i).Name] = message{value.Type(), value}
-				continue
-			}
-			fields[v.Type().Field(i).Name] = value
+			fields[field] = message{value.Type(), value}
 		case error:
-			fields[v.Type().Field(i).Name] = value.Error()
+			fields[field] = value.Error()
 		default:
-			if f.Kind() == reflect.Interface {
-				fields[v.Type().Field(i).Name] = map[string]any{f.Elem().Type().Name(): value}
-				continue
-			}
-			fields[v.Type().Field(i).Name] = value
+			fields[field] = map[string]any{f.Elem().Type().Name(): value}
 		}
 	}
 	var out bytes.Buffer

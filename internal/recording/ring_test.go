@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bproc/internal/recording"
 	"bproc/master/core"
 	"bproc/wire"
@@ -23,6 +25,7 @@ func TestRing(t *testing.T) {
 	r.Begin(now, core.Config{Now: now, Lease: 30 * time.Second})
 	r.Input(now, core.Join{Identity: "a", Host: "a", Want: 3})
 	r.Input(now, core.FromKeeper{Number: 9, Message: &wire.GhostDone{Errno: 3}})
+	r.Input(now, core.Answer{Number: 9, Errno: unix.EPERM})
 	var out strings.Builder
 	for _, path := range recording.Paths(dir) {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -36,7 +39,7 @@ func TestRing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := out.String(); !strings.Contains(got, "Join {") || !strings.Contains(got, "\tKeep {") || !strings.Contains(got, `"Errno":3`) {
+	if got := out.String(); !strings.Contains(got, "Join {") || !strings.Contains(got, "\tKeep {") || !strings.Contains(got, `"Errno":3`) || !strings.Contains(got, `"Errno":1`) {
 		t.Errorf("replayed: %s", got)
 	}
 	many := core.Join{Host: strings.Repeat("x", recording.FileSize/2)}
