@@ -104,7 +104,7 @@ var arrows = map[string][]string{
 	"internal/sysmon":        nil,
 	"internal/taskgroup":     {"internal/probe", "internal/procstat"},
 
-	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/peer", "internal/procstat", "internal/quietsock"},
+	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/outbox", "internal/peer", "internal/procstat", "internal/quietsock"},
 	"master": {"internal/accounts", "internal/recording", "nodeset", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/flock", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat"},
 
 	"ghost/mark":    nil,

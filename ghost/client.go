@@ -94,6 +94,10 @@ func (c *Client) Boot() uint64 { return c.list.Boot }
 // Write sends frames: requests of package wire whose names begin with Ghost.
 func (c *Client) Write(frames []byte) (int, error) { return c.conn.Write(frames) }
 
+// TryWrite sends as much of frames as there is room for, and returns that number of bytes. An error
+// appears at the next Write.
+func (c *Client) TryWrite(frames []byte) int { return c.conn.TryWrite(frames) }
+
 // Recv returns the keeper's next message: GhostDone with the number of the
 // request that it answers, GhostSignal or GhostGone.
 func (c *Client) Recv() (wire.Message, uint64, error) { return c.reader.Read() }

@@ -21,7 +21,7 @@
 //	               sets another command line                cmdline.go exec.go
 //	               waits; holds ghosts that slip away       wait.go
 //	               seizes ghosts of a dead keeper           former.go mark.go
-//	the outbox     keeps events until a master takes them   outbox.go
+//	the reports    go to the master, and to the next one    reports.go
 //	               keeps signals until they are delivered   kept.go
 //	the client     is the master's end                      client.go
 //	the registry   knows all ghosts                         registry.go
@@ -39,7 +39,8 @@
 // gives a forked ghost to the tracer of its parent. A shard waits in wait4(2) for its ghosts.
 // Requests reach it through a queue and its bell, a signal that interrupts the wait. Workers carry
 // the requests out: coroutines on the shard's thread, of which one runs at a time. The reader of
-// the master's connection puts requests into the shards' queues; the writer empties the outbox.
+// the master's connection puts requests into the shards' queues. Shards write their reports themselves; the
+// writer does so when the connection takes no more.
 //
 // A ghost that is driven stops within microseconds, and the shard waits for it alone, which costs
 // least. After a millisecond or two a kernel timer interrupts that wait: the worker pauses until
@@ -69,5 +70,5 @@
 // process, even if the number is used again. Only the keeper changes what it has checked: a ghost
 // runs the image alone, and no user can trace it.
 //
-// Locks: registry.mu, queue.mu and outbox.mu are leaves.
+// Locks: registry.mu, queue.mu and reports.mu are leaves, but for the lock of an outbox.
 package ghost

@@ -2,6 +2,7 @@ package ghost
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 
@@ -169,9 +170,13 @@ func TestReportedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := ""
-	s.events.direct = func(buf []byte) int {
+	done := make(chan struct{})
+	close(done)
+	if err := s.events.out.Run(done, io.Discard, func(buf []byte) int {
 		state = statField(t, pid, 0)
 		return len(buf)
+	}); err != nil {
+		t.Fatal(err)
 	}
 	if err := unix.Kill(int(pid), unix.SIGUSR1); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ type Keeper struct {
 	log    *slog.Logger
 	shards []*shard
 	owners *registry
-	events *outbox
+	events *reports
 }
 
 // New returns a keeper for a ghost image, which must exist.
@@ -54,7 +54,7 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 		return nil, err
 	}
 	remaps := canRemap()
-	k := &Keeper{cfg: cfg, rules: rules, log: log, owners: newRegistry(), events: newOutbox(log)}
+	k := &Keeper{cfg: cfg, rules: rules, log: log, owners: newRegistry(), events: newReports(log)}
 	for range cfg.Shards {
 		s := newShard(cfg.Image, rules, k.events, k.owners, log)
 		s.remaps = remaps
@@ -176,7 +176,7 @@ func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 			return err
 		}
 	}
-	master := k.events.attach()
+	master := k.events.attach(conn)
 	done := make(chan struct{})
 	var writing errgroup.Group
 	writing.Go(func() error {

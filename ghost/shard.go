@@ -19,7 +19,7 @@ type shard struct {
 	image  string
 	rules  rules // that a ghost meets
 	mark   ourMark
-	events *outbox
+	events *reports
 	owners *registry
 
 	ghosts map[wire.PID]*held
@@ -56,7 +56,7 @@ type shard struct {
 	queue *queue
 }
 
-func newShard(image string, rules rules, events *outbox, owners *registry, log *slog.Logger) *shard {
+func newShard(image string, rules rules, events *reports, owners *registry, log *slog.Logger) *shard {
 	return &shard{
 		log: log, image: image, rules: rules, events: events, owners: owners, queue: newQueue(),
 		ghosts: map[wire.PID]*held{}, coming: map[wire.PID]*tree{}, early: map[wire.PID]unix.WaitStatus{}, strangers: map[wire.PID]bool{},

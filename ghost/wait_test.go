@@ -26,8 +26,8 @@ func lone(t testing.TB) *shard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := newOutbox(log)
-	events.attach()
+	events := newReports(log)
+	events.attach(nil)
 	s := newShard(path, rules, events, newRegistry(), log)
 	s.mark = 4711
 	return s
@@ -73,7 +73,8 @@ func (s *shard) told(t *testing.T) []string {
 	t.Helper()
 	s.events.mu.Lock()
 	defer s.events.mu.Unlock()
-	reader := wire.NewReader(bytes.NewReader(s.events.buf))
+	reader := wire.NewReader(bytes.NewReader(s.events.out.Close()))
+	s.events.out.Open()
 	var told []string
 	for {
 		m, _, err := reader.Read()
@@ -87,7 +88,6 @@ func (s *shard) told(t *testing.T) []string {
 			told = append(told, fmt.Sprintf("end %#x of %d, asked %v", uint32(m.Status), m.PID, m.Asked))
 		}
 	}
-	s.events.buf = nil
 	return told
 }
 
@@ -136,7 +136,7 @@ func TestSlip(t *testing.T) {
 	if err := unix.Kill(int(last.pid), unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a signal", func() bool { s.poll(t); return s.events.size() > 0 })
+	eventually(t, "a signal", func() bool { s.poll(t); return !s.events.out.Idle() })
 	s.says(t, fmt.Sprintf("signal 10 to %d", last.pid))
 	s.end(t, last, wire.SignalStatus(int(unix.SIGTERM)))
 	s.says(t, fmt.Sprintf("end 0xf of %d, asked true", last.pid))
@@ -230,10 +230,4 @@ func (s *shard) poll(t *testing.T) {
 		}
 		s.stopped(pid, status)
 	}
-}
-
-func (o *outbox) size() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.buf)
 }

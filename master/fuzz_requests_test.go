@@ -52,7 +52,7 @@ func newAsked(t *testing.T, answer []byte) *asked {
 	a := &asked{newLookedAt(t), answer}
 	out, refused := a.m.state.keeper.out, make(chan struct{})
 	out.Open()
-	go func() { _ = out.Run(refused, &unwilling{t, a.m}) }()
+	go func() { _ = out.Run(refused, &unwilling{t, a.m}, nil) }()
 	t.Cleanup(func() { close(refused) })
 	proc, err := os.Open(t.TempDir()) // a front end without processes
 	if err != nil {

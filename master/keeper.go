@@ -83,7 +83,7 @@ func (k *keeperConn) run(ctx context.Context, m *Master) error {
 	done := make(chan struct{})
 	var writing errgroup.Group
 	writing.Go(func() error {
-		err := k.out.Run(done, k.client)
+		err := k.out.Run(done, k.client, k.client.TryWrite)
 		k.client.EndSoon()
 		return err
 	})

@@ -61,6 +61,9 @@ func (s *state) stepLocked(ctx context.Context, in core.Input) {
 			outputs = append(outputs, s.core.Step(now, next)...)
 		}
 	}
+	if s.keeper != nil {
+		s.keeper.out.Flush()
+	}
 }
 
 // look lets a function read the core, which must not change it.

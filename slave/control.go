@@ -61,7 +61,7 @@ func (n *node) serve(ctx context.Context, cfg link.DialConfig, l *link.Session) 
 	var streams sync.WaitGroup
 	defer streams.Wait()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.out.Run(ctx.Done(), control) })
+	group.Go(func() error { return n.out.Run(ctx.Done(), control, nil) })
 	certificate := &renewal{log: n.log, identity: cfg.Identity, reconnect: l.Reconnect, put: n.out.put}
 	group.Go(func() error { return n.receive(wire.NewReader(control), certificate) })
 	group.Go(func() error { return n.accept(ctx, cfg, l, session, &streams) })

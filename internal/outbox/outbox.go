@@ -2,6 +2,7 @@
 package outbox
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"sync"
@@ -22,26 +23,22 @@ var (
 // spareBytes is the greatest capacity of a buffer that is used again.
 const spareBytes = 1 << 20
 
-// Outbox collects frames for one peer. Put never blocks. Run, or a goroutine started through Serve,
-// writes all frames collected since its last write at once, so frames are batched under load and
-// not delayed otherwise.
+// Outbox collects frames for one peer. Put never blocks. All frames that were collected since the
+// last write are written at once, so frames are batched under load and not delayed otherwise: by Run,
+// by a goroutine that is there only while there is something to write (Serve), or by the goroutine
+// that calls Flush.
 type Outbox struct {
 	wake chan struct{} // for Run
 	full func()
 
-	mu   sync.Mutex
-	buf  []byte // frames to be written
-	err  error  // why Put fails; nil while the outbox is open
-	busy bool   // a write is under way
-	sink *sink  // nil if Run writes
-}
-
-// sink is the destination of an outbox without Run.
-type sink struct {
-	w      io.Writer
-	begin  func(write func())
-	failed func(error)
-	writes bool // a goroutine writes; guarded by mu of the outbox
+	mu      sync.Mutex
+	buf     []byte           // frames to be written
+	torn    int              // bytes of buf that are already written
+	err     error            // why Put fails; nil while the outbox is open
+	busy    bool             // a write is under way
+	flushed bool             // Flush is called after each Put, or several
+	direct  func([]byte) int // for Flush; nil: Run writes, or there is no Run
+	sink    *sink            // nil if Run writes
 }
 
 // New returns an outbox that is not open yet. It calls full, which must not block, each time it
@@ -54,22 +51,33 @@ func New(full func()) *Outbox {
 func (o *Outbox) Open() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.buf, o.err = nil, nil
+	o.buf, o.torn, o.err = nil, 0, nil
 }
 
-// Close ends a connection. Frames that were not written are dropped. Put returns ErrClosed until
-// the next Open.
-func (o *Outbox) Close() {
+// Close ends a connection, and returns the frames that were not written whole. Put returns
+// ErrClosed until the next Open, or the error that has ended the connection before.
+func (o *Outbox) Close() (rest []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.end(ErrClosed)
+	rest = after(o.buf, o.torn)
+	o.buf, o.torn, o.direct = nil, 0, nil
+	if o.err == nil {
+		o.err = ErrClosed
+	}
+	return rest
 }
 
-func (o *Outbox) end(err error) {
-	o.buf = nil
-	if o.err == nil {
-		o.err = err
+// after returns the frames that end after the first n bytes.
+func after(frames []byte, n int) []byte {
+	for n > 0 && len(frames) > 0 {
+		h, err := wire.ParseHeader(frames)
+		size := wire.HeaderSize + int(h.Length)
+		if err != nil || size > n {
+			break
+		}
+		frames, n = frames[size:], n-size
 	}
+	return frames
 }
 
 // Put appends a message. number is that of a request or its answer, or 0. Put returns ErrFull once
@@ -82,7 +90,7 @@ func (o *Outbox) Put(number uint64, m wire.Message) error {
 		return o.err
 	}
 	if len(o.buf) > Bound {
-		o.end(ErrFull)
+		o.err = ErrFull
 		o.full()
 		return o.err
 	}
@@ -91,66 +99,117 @@ func (o *Outbox) Put(number uint64, m wire.Message) error {
 		return err
 	}
 	o.buf = buf
-	o.wakeLocked()
+	switch {
+	case o.sink != nil:
+		o.startLocked()
+	case !o.flushed:
+		o.wakeLocked()
+	}
 	return nil
 }
 
 func (o *Outbox) wakeLocked() {
-	if s := o.sink; s != nil {
-		if !s.writes && len(o.buf) > 0 {
-			s.writes = true
-			s.begin(func() { o.drain(s) })
-		}
-		return
-	}
 	select {
 	case o.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Serve makes the outbox write to w, in place of Run. begin must call its argument on another
-// goroutine, which ends when nothing is left to write. So a peer with little traffic costs no
-// goroutine and no buffer. begin is not called after Close. failed is called with the error of a
-// write, which is the last one.
-func (o *Outbox) Serve(w io.Writer, begin func(write func()), failed func(error)) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.sink = &sink{w: w, begin: begin, failed: failed}
-	if o.err == nil {
-		o.wakeLocked()
-	}
-}
-
-// drain writes until nothing is left to write.
-func (o *Outbox) drain(s *sink) {
-	var spare []byte
-	for {
-		buf := o.takeOrEnd(s, spare)
-		if buf == nil {
-			return
-		}
-		_, err := s.w.Write(buf)
-		o.wrote(err)
-		if err != nil {
-			s.failed(err)
-			return
-		}
-		spare = buf
-	}
-}
-
-// takeOrEnd is take for drain, which ends if the outbox is empty.
-func (o *Outbox) takeOrEnd(s *sink, spare []byte) []byte {
+// Flush writes what was put, as far as the connection takes it without waiting: waking another
+// thread would cost more than the write. Run does the rest. Only an outbox of which Run has a try
+// needs it.
+func (o *Outbox) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.buf) == 0 {
-		s.writes, o.buf = false, nil
+		return
+	}
+	if o.direct != nil && o.torn == 0 && o.err == nil {
+		o.torn = o.direct(o.buf)
+		if o.torn == len(o.buf) {
+			o.buf, o.torn = reusable(o.buf), 0
+			return
+		}
+	}
+	o.wakeLocked()
+}
+
+// Run writes collected frames to w, until done is closed, the outbox is closed or a write fails, and
+// returns why it failed. With try, Flush writes most of them: it must write what w takes without waiting, and return
+// the number of bytes; an error appears at the next write to w.
+func (o *Outbox) Run(done <-chan struct{}, w io.Writer, try func([]byte) int) error {
+	var spare []byte
+	for {
+		buf, torn, err := o.take(spare, try)
+		switch {
+		case errors.Is(err, ErrClosed):
+			return nil
+		case err != nil:
+			return err
+		}
+		if len(buf) > 0 {
+			n, err := w.Write(buf[torn:])
+			o.wrote(buf, torn+n, err)
+			if err != nil {
+				return err
+			}
+			spare = reusable(buf)
+			continue
+		}
+		spare = buf
+		select {
+		case <-o.wake:
+		case <-done:
+			return nil
+		}
+	}
+}
+
+// take returns the collected frames and the number of bytes already written, and makes spare the
+// next buffer. If there are none, Flush may write.
+func (o *Outbox) take(spare []byte, try func([]byte) int) (buf []byte, torn int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		o.direct = nil
+		return nil, 0, o.err
+	}
+	buf, torn = o.buf, o.torn
+	o.buf, o.torn, o.direct, o.busy, o.flushed = spare, 0, nil, true, try != nil
+	if len(buf) == 0 {
+		o.direct, o.busy = try, false
+	}
+	return buf, torn, nil
+}
+
+// wrote handles the end of a write of buf, of which n bytes are written by now.
+func (o *Outbox) wrote(buf []byte, n int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.busy = false
+	if err == nil || errors.Is(o.err, ErrClosed) {
+		return
+	}
+	o.buf = append(bytes.Clone(after(buf, n)), o.buf...) // for Close
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+// reusable returns an empty buffer with the memory of one that is not needed any more, unless that is
+// large.
+func reusable(buf []byte) []byte {
+	if cap(buf) > spareBytes {
 		return nil
 	}
-	buf := o.buf
-	o.buf, o.busy = spare[:0], true
-	return buf
+	return buf[:0]
+}
+
+// Idle reports whether all frames are written, or will never be.
+func (o *Outbox) Idle() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.busy && (len(o.buf) == 0 || o.err != nil)
 }
 
 // IsOpen reports whether there is a connection that has not failed.
@@ -158,56 +217,4 @@ func (o *Outbox) IsOpen() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err == nil
-}
-
-// Idle reports whether all frames are written or dropped.
-func (o *Outbox) Idle() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.buf) == 0 && !o.busy
-}
-
-// Run writes collected frames to w, until done is closed or a write fails. It returns the error of
-// the write.
-func (o *Outbox) Run(done <-chan struct{}, w io.Writer) error {
-	var spare []byte
-	for {
-		select {
-		case <-o.wake:
-		case <-done:
-			return nil
-		}
-		buf := o.take(spare)
-		if len(buf) == 0 { // written together with earlier frames, or dropped
-			spare = buf
-			continue
-		}
-		_, err := w.Write(buf)
-		o.wrote(err)
-		if err != nil {
-			return err
-		}
-		spare = buf
-		if cap(spare) > spareBytes {
-			spare = nil
-		}
-	}
-}
-
-// take returns the collected frames, and makes spare the next buffer.
-func (o *Outbox) take(spare []byte) []byte {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	buf := o.buf
-	o.buf, o.busy = spare[:0], len(buf) > 0
-	return buf
-}
-
-func (o *Outbox) wrote(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.busy = false
-	if err != nil {
-		o.end(err)
-	}
 }

@@ -13,7 +13,7 @@ import (
 func run(t *testing.T, o *Outbox, w io.Writer) <-chan error {
 	ended := make(chan error, 1)
 	done, over := make(chan struct{}), make(chan struct{})
-	go func() { ended <- o.Run(done, w); close(over) }()
+	go func() { ended <- o.Run(done, w, nil); close(over) }()
 	t.Cleanup(func() { o.Close(); close(done); <-over })
 	return ended
 }
@@ -52,7 +52,7 @@ func TestConnections(t *testing.T) {
 			put(t, o, n)
 		}
 		done, ended := make(chan struct{}), make(chan error, 1)
-		go func() { ended <- o.Run(done, near) }()
+		go func() { ended <- o.Run(done, near, nil) }()
 		reader := wire.NewReader(far)
 		for n := range uint64(count) {
 			m, number, err := reader.Read()
@@ -126,8 +126,8 @@ func TestBound(t *testing.T) {
 			t.Errorf("with %d bytes waiting: got %v, want %v", len(o.buf), err, want)
 		}
 	}
-	if ended != 1 || len(o.buf) != 0 {
-		t.Errorf("the connection was ended %d times with %d bytes left, want once and none", ended, len(o.buf))
+	if ended != 1 || !o.Idle() {
+		t.Errorf("the connection was ended %d times, idle: %t, want once and idle", ended, o.Idle())
 	}
 	o.Close()
 	if err := o.Put(0, new(wire.KillAll)); !errors.Is(err, ErrFull) {
