@@ -93,9 +93,9 @@ func sending(m *wire.GhostCall) (number uint64, args []uint64, err error) {
 	case wire.CallTgkill:
 		number, count = unix.SYS_TGKILL, 3
 	case wire.CallSigqueue:
-		number, info = unix.SYS_RT_SIGQUEUEINFO, sizeofSiginfo
+		number, info = unix.SYS_RT_SIGQUEUEINFO, wire.SizeofSiginfo
 	case wire.CallTgsigqueue:
-		number, count, info = unix.SYS_RT_TGSIGQUEUEINFO, 3, sizeofSiginfo
+		number, count, info = unix.SYS_RT_TGSIGQUEUEINFO, 3, wire.SizeofSiginfo
 	default:
 		return 0, nil, unix.ENOSYS
 	}

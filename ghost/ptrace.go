@@ -57,9 +57,7 @@ func resume(request int, pid wire.PID, sig unix.Signal) error {
 }
 
 // siginfo is siginfo_t of sigaction(2).
-type siginfo [sizeofSiginfo]byte
-
-const sizeofSiginfo = 128
+type siginfo [wire.SizeofSiginfo]byte
 
 func getSiginfo(pid wire.PID) (*siginfo, error) {
 	info := new(siginfo)

@@ -5,36 +5,27 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/flock"
 )
 
-// lockTime is how long a keeper waits for another one's end: a killed keeper may still hold its
-// locks and ghosts for a moment.
-const lockTime = 2 * time.Second
-
 // lockSocket makes sure that only one keeper serves a socket. The lock ends with the process; its
-// file stays (see markOf).
+// file stays (see markOf). A killed keeper may still hold its locks and ghosts for a moment.
 func lockSocket(socket string) (*os.File, error) {
-	path := socket + ".lock"
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the keeper's socket: %w", err)
 	}
-	for end := time.Now().Add(lockTime); ; time.Sleep(time.Millisecond) {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return f, nil
-		case !errors.Is(err, unix.EWOULDBLOCK):
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		case time.Now().After(end):
-			f.Close()
-			return nil, fmt.Errorf("another keeper serves %s already", socket)
+	if err := flock.Take(f); err != nil {
+		f.Close()
+		if errors.Is(err, flock.ErrTaken) {
+			err = fmt.Errorf("another keeper serves %s already", socket)
 		}
+		return nil, err
 	}
+	return f, nil
 }
 
 // listen makes the socket for the master.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/pidfd"
 	"bproc/wire"
 )
 
@@ -77,5 +78,5 @@ func awaitEnd(ctx context.Context, pid wire.PID) error {
 	if err != nil {
 		return err
 	}
-	return raw.Read(func(fd uintptr) bool { return readable(int32(fd)) })
+	return raw.Read(func(fd uintptr) bool { return pidfd.Ended(int(fd), 0) })
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync"
 
-	"golang.org/x/sys/unix"
+	"bproc/internal/pidfd"
 )
 
 // maxEnds bounds the processes for whose ends nodes wait. Each takes a descriptor.
@@ -34,7 +34,7 @@ func (w *exits) follow(ctx context.Context, f *os.File, number uint64, ended fun
 		stop := context.AfterFunc(ctx, func() { _ = f.Close() })
 		defer stop()
 		if raw, err := f.SyscallConn(); err == nil {
-			_ = raw.Read(func(fd uintptr) bool { return readable(int32(fd)) })
+			_ = raw.Read(func(fd uintptr) bool { return pidfd.Ended(int(fd), 0) })
 		}
 		if w.forget(number) {
 			ended()
@@ -52,9 +52,4 @@ func (w *exits) forget(number uint64) bool {
 		_ = f.Close() // ends the wait of its goroutine
 	}
 	return ok
-}
-
-func readable(fd int32) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: fd, Events: unix.POLLIN}}, 0)
-	return err == nil && n > 0
 }

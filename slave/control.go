@@ -139,7 +139,7 @@ func (n *node) receive(reader *wire.Reader, certificate *renewal) error {
 		case *wire.Return, *wire.Progress, *wire.Reparent, *wire.KillAll:
 			n.state.step(core.FromMaster{Number: number, Message: m})
 		case *wire.BlocksGranted:
-			err = n.lease(m.Blocks)
+			err = n.granted(m.Blocks)
 		case *wire.Budget:
 			err = n.budget(m)
 		case *wire.HangUp:
@@ -175,18 +175,19 @@ func (n *node) budget(m *wire.Budget) error {
 	return n.out.put(&wire.Bounded{UID: m.UID, Tasks: m.Tasks, Group: m.Group})
 }
 
-func (n *node) lease(blocks []wire.Block) error {
+// granted enters blocks of numbers that the master has granted.
+func (n *node) granted(blocks []wire.Block) error {
 	n.granting.Lock()
 	defer n.granting.Unlock()
 	all := append(n.numbers.blocks(), blocks...)
 	if err := pidmap.Validate(all); err != nil {
-		return fmt.Errorf("lease of the master: %w", err)
+		return fmt.Errorf("numbers that the master has granted: %w", err)
 	}
 	n.state.step(core.Blocks{Blocks: all}) // before the first process has a number of them
 	if err := n.numbers.add(blocks); err != nil {
 		return err
 	}
-	n.tasks.lease(count(n.numbers.blocks()))
+	n.tasks.have(count(n.numbers.blocks()))
 	n.supply.set(true)
 	return nil
 }

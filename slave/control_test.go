@@ -46,7 +46,7 @@ func TestReceive(t *testing.T) {
 }
 
 func TestKillInfo(t *testing.T) {
-	info := killInfo()
+	info := wire.KernelSignal(unix.SIGKILL)
 	if len(info) != 128 || info[0] != byte(unix.SIGKILL) || info[8] != 0x80 {
 		t.Errorf("got %x", info)
 	}

@@ -38,7 +38,7 @@ type front struct {
 	procs    map[wire.PID]wire.PID // parents
 	ever     map[wire.PID]wire.PID // parents of all that have ever existed
 	jobs     map[wire.PID]*job
-	leased   wire.PID
+	granted  wire.PID
 	lend     <-chan struct{} // numbers are not sent before it is closed; nil: at once
 	refused  bool            // the node serves no client any more, since it leaves
 	leaving  bool            // the node has said so; another stream may be faster
@@ -67,7 +67,7 @@ func newFront(t *testing.T, seed uint64) *front {
 	t.Helper()
 	f := &front{
 		t: t, random: rand.New(rand.NewPCG(seed, 2)), procs: map[wire.PID]wire.PID{}, ever: map[wire.PID]wire.PID{},
-		jobs: map[wire.PID]*job{}, leased: pidmap.Node,
+		jobs: map[wire.PID]*job{}, granted: pidmap.Node,
 	}
 	f.changed.L = &f.mu
 	authority, err := link.OpenAuthority(records{}, records{})
@@ -119,7 +119,7 @@ func (f *front) serve(ctx context.Context, l *link.Session) {
 		case *wire.Events:
 			f.events(s, m)
 		case *wire.BlocksWanted:
-			f.lease(s, int(m.Blocks))
+			f.grant(s, int(m.Blocks))
 		case *wire.Leaving:
 			f.mu.Lock()
 			f.leaving, f.left = true, f.left || m.Empty
@@ -141,12 +141,12 @@ func (s *frontSession) say(m wire.Message) {
 	_ = wire.Write(s.control, 0, m) // a lost session is followed by another
 }
 
-func (f *front) lease(s *frontSession, blocks int) {
+func (f *front) grant(s *frontSession, blocks int) {
 	f.mu.Lock()
 	m := new(wire.BlocksGranted)
 	for range blocks {
-		m.Blocks = append(m.Blocks, wire.Block{First: f.leased, Count: 1024})
-		f.leased += 2048
+		m.Blocks = append(m.Blocks, wire.Block{First: f.granted, Count: 1024})
+		f.granted += 2048
 	}
 	f.mu.Unlock()
 	s.say(m)
@@ -178,7 +178,7 @@ func (f *front) begin(s *frontSession, m *wire.Inventory) {
 			if lend != nil {
 				<-lend
 			}
-			f.lease(s, 2)
+			f.grant(s, 2)
 		})
 	}
 	for pid, j := range f.jobs {

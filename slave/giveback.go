@@ -53,7 +53,7 @@ func (n *node) release(free func(wire.Block) bool) {
 	n.granting.Lock()
 	defer n.granting.Unlock()
 	back := n.numbers.release(free)
-	n.tasks.lease(count(n.numbers.blocks()))
+	n.tasks.have(count(n.numbers.blocks()))
 	if len(back) == 0 {
 		return
 	}

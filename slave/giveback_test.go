@@ -20,7 +20,7 @@ func TestNumbersRest(t *testing.T) {
 	s := newMadeUpSpace()
 	first, second, third := wire.Block{First: firstPID, Count: 100}, wire.Block{First: secondPID, Count: 100}, wire.Block{First: thirdPID, Count: 100}
 	s.cursor = pidmap.NewCursor(second)
-	s.lease(t, first, second, third)
+	s.grant(t, first, second, third)
 	rested := func(when string, after time.Duration, want ...wire.Block) {
 		t.Helper()
 		now = now.Add(after)

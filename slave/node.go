@@ -3,7 +3,6 @@ package slave
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -110,7 +109,7 @@ func newNode(ctx context.Context, cfg Config, home wire.Block, log *slog.Logger)
 		want: n.wantBlock, home: home,
 	}
 	n.numbers.tasks = n.tasks.count
-	kill := func(pid wire.PID) error { return sp.Signal(pid, killInfo()) }
+	kill := func(pid wire.PID) error { return sp.Signal(pid, wire.KernelSignal(unix.SIGKILL)) }
 	n.warden = &warden{log: log, source: n.source, numbers: n.numbers, hold: held, kill: kill, full: make(chan struct{}, 1)}
 	n.recorder = &recorder{
 		log: log, source: n.source, proc: proc, state: n.state,
@@ -171,15 +170,6 @@ func (n *node) wantBlock() {
 	if err := n.out.put(&wire.BlocksWanted{Blocks: 1}); err != nil {
 		n.log.Error("more process numbers could not be asked for", "err", err)
 	}
-}
-
-// killInfo returns the siginfo_t of a SIGKILL without a sending process.
-func killInfo() []byte {
-	const siKernel = 0x80 // SI_KERNEL of asm-generic/siginfo.h
-	info := make([]byte, 128)
-	binary.LittleEndian.PutUint32(info, uint32(unix.SIGKILL))
-	binary.LittleEndian.PutUint32(info[8:], siKernel)
-	return info
 }
 
 // runSpace serves the process space until the context ends or init does.
@@ -274,7 +264,7 @@ func (n *node) inventory() wire.Inventory {
 		n.state.step(core.Blocks{})
 	}
 	blocks := n.numbers.blocks()
-	n.tasks.lease(count(blocks))
+	n.tasks.have(count(blocks))
 	n.supply.set(len(blocks) > 0)
 	inv := wire.Inventory{Blocks: blocks, CPUs: uint32(runtime.NumCPU()), Names: true, Space: n.space.Identity()}
 	if err := unix.Uname(&name); err == nil {

@@ -42,7 +42,7 @@ func newMadeUpSpace() *madeUpSpace {
 	return s
 }
 
-func (s *madeUpSpace) lease(t *testing.T, blocks ...wire.Block) {
+func (s *madeUpSpace) grant(t *testing.T, blocks ...wire.Block) {
 	t.Helper()
 	if err := s.add(blocks); err != nil {
 		t.Fatal(err)
@@ -69,9 +69,9 @@ func TestNumbersFollowTheCursor(t *testing.T) {
 	s.passed(firstPID)
 	s.passed(firstPID)
 	s.check(t, "without blocks", nil, nil, 1)
-	s.lease(t, first)
+	s.grant(t, first)
 	s.check(t, "first block", []wire.PID{firstPID}, []wire.PID{firstPID + 25}, 0)
-	s.lease(t, second)
+	s.grant(t, second)
 	s.check(t, "second block", nil, nil, 0)
 	s.passed(firstPID + 24)
 	s.check(t, "below the mark", nil, nil, 0)
@@ -84,7 +84,7 @@ func TestNumbersFollowTheCursor(t *testing.T) {
 
 func TestNumbersAskOnce(t *testing.T) {
 	s := newMadeUpSpace()
-	s.lease(t, wire.Block{First: firstPID, Count: 100})
+	s.grant(t, wire.Block{First: firstPID, Count: 100})
 	for n := range wire.PID(80) {
 		s.life(firstPID+n, 1)
 	}
@@ -93,13 +93,13 @@ func TestNumbersAskOnce(t *testing.T) {
 	s.passed(firstPID)
 	s.check(t, "80 of 100 in use", nil, nil, 1)
 	// After an answer without a block the next request comes, but not at once.
-	s.lease(t)
+	s.grant(t)
 	s.passed(firstPID)
 	s.check(t, "after an empty answer", nil, nil, 0)
 	s.denied = s.denied.Add(-deniedTime)
 	s.askForMore()
 	s.check(t, "some time after an empty answer", nil, nil, 1)
-	s.lease(t, wire.Block{First: secondPID, Count: 300})
+	s.grant(t, wire.Block{First: secondPID, Count: 300})
 	s.passed(firstPID)
 	s.check(t, "after a block", nil, nil, 0)
 	for n := range wire.PID(80) {
@@ -111,21 +111,21 @@ func TestNumbersAskOnce(t *testing.T) {
 
 func TestNumbersForget(t *testing.T) {
 	s := newMadeUpSpace()
-	s.lease(t, wire.Block{First: firstPID, Count: 100})
+	s.grant(t, wire.Block{First: firstPID, Count: 100})
 	s.passed(firstPID)
 	s.forget()
 	if got := s.blocks(); len(got) != 0 {
 		t.Errorf("got %v, want none", got)
 	}
 	s.next, s.low, s.wishes = nil, nil, 0
-	s.lease(t, wire.Block{First: thirdPID, Count: 100})
+	s.grant(t, wire.Block{First: thirdPID, Count: 100})
 	s.check(t, "another master's block", []wire.PID{thirdPID}, []wire.PID{thirdPID + 25}, 0)
 }
 
 func TestNumbersRefuse(t *testing.T) {
 	s := newMadeUpSpace()
 	block := wire.Block{First: firstPID, Count: 100}
-	s.lease(t, block)
+	s.grant(t, block)
 	if err := s.add([]wire.Block{{First: firstPID + 99, Count: 5}}); !errors.Is(err, pidmap.ErrBlocks) {
 		t.Errorf("got %v, want %v", err, pidmap.ErrBlocks)
 	}
@@ -139,7 +139,7 @@ func TestNumbersRefuse(t *testing.T) {
 func TestNumbersOfABrokenSpace(t *testing.T) {
 	s := newMadeUpSpace()
 	s.err = errors.New("broken")
-	s.lease(t, wire.Block{First: firstPID, Count: 100})
+	s.grant(t, wire.Block{First: firstPID, Count: 100})
 	s.check(t, "no way to move", []wire.PID{firstPID}, nil, 0)
 	s.life(17, 1)
 	s.life(17, -1)
@@ -174,7 +174,7 @@ func TestNumbersLateAndStrayed(t *testing.T) {
 	if s.late(firstPID) {
 		t.Error("late without a block")
 	}
-	s.lease(t, wire.Block{First: firstPID, Count: 100}, wire.Block{First: secondPID, Count: 100})
+	s.grant(t, wire.Block{First: firstPID, Count: 100}, wire.Block{First: secondPID, Count: 100})
 	if want := []procevents.Range{{First: firstPID, End: firstPID + 133}}; !reflect.DeepEqual(s.allowed, want) {
 		t.Errorf("allowed %v, want %v", s.allowed, want)
 	}

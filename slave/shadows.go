@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/crowd"
+	"bproc/internal/pidfd"
 	"bproc/wire"
 )
 
@@ -158,13 +159,7 @@ func shadowBy(f *os.File) (*shadow, error) {
 
 // alive reports whether the process has not ended.
 func (s *shadow) alive() bool {
-	fds := []unix.PollFd{{Fd: int32(s.file.Fd()), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(fds, 0)
-		if !errors.Is(err, unix.EINTR) {
-			return err == nil && n == 0
-		}
-	}
+	return !pidfd.Ended(int(s.file.Fd()), 0)
 }
 
 // open opens a descriptor of a shadow, and makes the shadow for a user if there is none.

@@ -141,7 +141,7 @@ func (n *node) resume(f *found) error {
 	var position uint64
 	n.state.look(func(c *core.Core) { blocks, position = c.Blocks(), c.Position() })
 	n.recorder.resume(slices.Collect(maps.Values(f.known)), position)
-	n.tasks.lease(count(blocks))
+	n.tasks.have(count(blocks))
 	n.tasks.resume(launched)
 	if err := n.numbers.resume(blocks, slices.Collect(maps.Keys(f.known)), n.source.Last()); err != nil {
 		return fmt.Errorf("numbers of a former daemon: %w", err)

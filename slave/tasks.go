@@ -32,7 +32,7 @@ type tasks struct {
 	cgroup taskGroup // nil: there is none
 
 	mu       sync.Mutex
-	leased   int // numbers of the node
+	numbers  int // numbers of the node
 	launched int // processes that were started from the front end
 	bound    uint64
 	budgets  map[space.TaskUnit]uint64   // 0 or none: no bound
@@ -63,7 +63,7 @@ func newTasks(log *slog.Logger, cgroup taskGroup) *tasks {
 const (
 	sparedPart      = 8
 	sparedPartOfFew = 4
-	fewLeased       = 4096
+	fewNumbers      = 4096
 )
 
 // Tasks that have numbers of their own are counted in steps, with a step for init. Where there are
@@ -94,11 +94,11 @@ func (t *tasks) boundLocked(u space.TaskUnit) uint64 {
 	}
 }
 
-// lease takes in how many numbers the node has.
-func (t *tasks) lease(numbers int) {
+// have says how many numbers the node has.
+func (t *tasks) have(numbers int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.leased = numbers
+	t.numbers = numbers
 	t.adjustLocked()
 }
 
@@ -247,15 +247,15 @@ func (t *tasks) count() int {
 
 func (t *tasks) adjustLocked() {
 	step := maxOwnStep
-	if t.leased > 0 {
-		step = min(step, max(leastOwnStep, t.leased/ownStepPart))
+	if t.numbers > 0 {
+		step = min(step, max(leastOwnStep, t.numbers/ownStepPart))
 	}
 	own := step + (t.launched+step-1)/step*step
 	spared := sparedPart
-	if t.leased < fewLeased {
+	if t.numbers < fewNumbers {
 		spared = sparedPartOfFew
 	}
-	bound := uint64(own + t.leased/spared*(spared-1))
+	bound := uint64(own + t.numbers/spared*(spared-1))
 	if t.cgroup == nil || bound == t.bound {
 		return
 	}

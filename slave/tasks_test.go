@@ -90,7 +90,7 @@ func TestTasks(t *testing.T) {
 		t.Cleanup(func() { f.Close() }) // there may be none
 		return f
 	}
-	tasks.lease(8000)
+	tasks.have(8000)
 	check("numbers", "bound 7064")
 	if launch(0) != nil {
 		t.Error("root is in a cgroup of its own")
@@ -107,7 +107,7 @@ func TestTasks(t *testing.T) {
 
 	tasks.budget(&wire.Budget{UID: 1000, Tasks: 50})
 	check("budget of somebody who is not there")
-	tasks.lease(8000)
+	tasks.have(8000)
 	first := launch(1000)
 	check("the first of a user", "bound 7192", "user 1000 58")
 	if !same(t, launch(1000), first) {
@@ -153,7 +153,7 @@ func TestTasksOfGroups(t *testing.T) {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
-	tasks.lease(8000)
+	tasks.have(8000)
 	first := launch(1000, 7, 20)
 	check("the first of a user", "bound 7064", "bound 7128", "user 1000 0", "group 7 of 1000 21")
 	if !same(t, launch(1000, 7, 10), first) || same(t, launch(1000, 0, 0), first) {
@@ -207,7 +207,7 @@ func TestTasksRemoved(t *testing.T) {
 
 func TestTasksWithoutCgroup(t *testing.T) {
 	tasks := newTasks(slog.New(slog.DiscardHandler), nil)
-	tasks.lease(8000)
+	tasks.have(8000)
 	tasks.budget(&wire.Budget{UID: 1000, Tasks: 50})
 	if f, err := tasks.launch(&wire.Spawn{UID: 1000}); f != nil || err != nil {
 		t.Errorf("got %v, %v", f, err)
@@ -225,7 +225,7 @@ func TestTasksOfFewNumbers(t *testing.T) {
 		for launched := range 200 {
 			group := new(madeUpGroup)
 			tasks := newTasks(slog.New(slog.DiscardHandler), group)
-			tasks.lease(numbers)
+			tasks.have(numbers)
 			for range launched {
 				if _, err := tasks.launch(&wire.Spawn{}); err != nil {
 					t.Fatal(err)

@@ -18,7 +18,7 @@ const FrontEnd NodeID = -1
 // String returns the number in decimal.
 func (n NodeID) String() string { return strconv.Itoa(int(n)) }
 
-// Block is a run of process numbers leased to one node: First, First+1, ...,
+// Block is a run of process numbers that one node has: First, First+1, ...,
 // First+Count-1.
 type Block struct {
 	_msgpack struct{} `msgpack:",as_array"`

@@ -120,3 +120,9 @@ func (i *fileInput) look() (foreground, hungUp bool) {
 	})
 	return foreground, hungUp
 }
+
+// isReadable reports whether a descriptor can be read from.
+func isReadable(fd uintptr) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return err == nil && n > 0
+}

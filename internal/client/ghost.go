@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/pidfd"
 )
 
 // ghost is a child that executes the ghost's image.
@@ -51,7 +53,7 @@ func fork(image string, argv []string, leads bool) (*ghost, error) {
 
 // awaitEnd waits for the ghost's end.
 func (g *ghost) awaitEnd() error {
-	if err := g.raw.Read(isReadable); err != nil {
+	if err := g.raw.Read(func(fd uintptr) bool { return pidfd.Ended(int(fd), 0) }); err != nil {
 		return fmt.Errorf("wait for ghost %d: %w", g.pid, err)
 	}
 	return nil
@@ -69,7 +71,7 @@ func (g *ghost) wait() (Status, error) {
 // ended reports whether the ghost has ended.
 func (g *ghost) ended() bool {
 	is := true
-	if err := g.raw.Control(func(fd uintptr) { is = isReadable(fd) }); err != nil {
+	if err := g.raw.Control(func(fd uintptr) { is = pidfd.Ended(int(fd), 0) }); err != nil {
 		return true // it has been reaped
 	}
 	return is
@@ -88,13 +90,6 @@ func (g *ghost) expired() bool {
 	}
 	status := *(*int32)(unsafe.Add(unsafe.Pointer(&info), offset))
 	return unix.Signal(status) == unix.SIGALRM
-}
-
-// isReadable reports whether a descriptor can be read from; one of a process: whether that has ended.
-func isReadable(fd uintptr) bool {
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, 0)
-	return err == nil && n > 0
 }
 
 // reap waits for a process that has ended. That may still take a moment: its

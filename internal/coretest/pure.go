@@ -18,9 +18,14 @@ var mayImport = []string{
 	"golang.org/x/sys/unix", // for constants: see mayCall
 }
 
-// mayCall lists the functions of packages unix and time that a core may call: conversions, whose
-// results are the same everywhere and always.
-var mayCall = []string{"unix.Errno", "unix.Signal", "time.Duration"}
+// mayUse lists what a core may use of packages that also know this machine: constants and
+// conversions, whose results are the same everywhere and always. Constants of package unix are all
+// in capitals.
+var mayUse = map[string][]string{
+	"fmt":  {"Errorf", "Fprint", "Fprintf", "Fprintln", "Sprint", "Sprintf", "Stringer"},
+	"time": {"Duration", "Hour", "Microsecond", "Millisecond", "Minute", "Nanosecond", "Second", "Time", "Unix"},
+	"unix": {"Errno", "ErrnoName", "Signal", "SignalName"},
+}
 
 // Pure checks the package in the test's directory. The outputs of a core must depend on its inputs
 // alone, and its state must be printable. So a core imports nothing that knows this machine, starts
@@ -69,24 +74,35 @@ func impure(file *ast.File) (all []problem) {
 			all = append(all, problem{n.Pos(), "a goroutine"})
 		case *ast.SelectStmt, *ast.ChanType, *ast.SendStmt:
 			all = append(all, problem{n.Pos(), "a channel"})
-		case *ast.StructType:
-			for _, field := range n.Fields.List {
-				if keepsFunction(field.Type) {
-					all = append(all, problem{field.Pos(), "a function that is kept"})
-				}
+		case *ast.ImportSpec:
+			if n.Name != nil {
+				all = append(all, problem{n.Pos(), "another name for a package"})
+			}
+		case *ast.TypeSpec:
+			if keepsFunction(n.Type) {
+				all = append(all, problem{n.Pos(), "a type that keeps a function"})
 			}
 		case *ast.CallExpr:
-			if name := called(n); name != "" && !slices.Contains(mayCall, name) {
-				all = append(all, problem{n.Pos(), "call of " + name})
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
+				all = append(all, problem{n.Pos(), "output"})
+			}
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && mayUse[of.Name] != nil && !isAllowed(of.Name, n.Sel.Name) {
+				all = append(all, problem{n.Pos(), "use of " + of.Name + "." + n.Sel.Name})
 			}
 		}
 		return true
 	})
+	for _, d := range file.Decls {
+		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR && keepsFunction(d) {
+			all = append(all, problem{d.Pos(), "a variable that keeps a function"})
+		}
+	}
 	return all
 }
 
-// keepsFunction reports whether a type is a function or contains one.
-func keepsFunction(of ast.Expr) bool {
+// keepsFunction reports whether a type or variable is a function or contains one.
+func keepsFunction(of ast.Node) bool {
 	found := false
 	ast.Inspect(of, func(n ast.Node) bool {
 		if _, ok := n.(*ast.InterfaceType); ok {
@@ -99,14 +115,7 @@ func keepsFunction(of ast.Expr) bool {
 	return found
 }
 
-// called returns the function of package unix or time that is called.
-func called(call *ast.CallExpr) string {
-	selector, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
-	if of, ok := selector.X.(*ast.Ident); ok && (of.Name == "unix" || of.Name == "time") {
-		return of.Name + "." + selector.Sel.Name
-	}
-	return ""
+// isAllowed reports whether a core may use a name of a package.
+func isAllowed(pkg, name string) bool {
+	return slices.Contains(mayUse[pkg], name) || pkg == "unix" && strings.ToUpper(name) == name
 }

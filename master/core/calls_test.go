@@ -38,7 +38,7 @@ func TestCallsAreBounded(t *testing.T) {
 // FuzzCall has a node make any call.
 func FuzzCall(f *testing.F) {
 	f.Add(int32(4711), uint8(wire.CallKill), []byte{1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, 0)
-	f.Add(int32(4711), uint8(wire.CallSigqueue), make([]byte, 16), sizeofSiginfo)
+	f.Add(int32(4711), uint8(wire.CallSigqueue), make([]byte, 16), wire.SizeofSiginfo)
 	f.Add(int32(1048576), uint8(wire.CallGroup), []byte{0, 0, 0, 0x80, 0xff, 0xff, 0xff, 0xff}, 0)
 	f.Add(int32(0), uint8(0), []byte{}, 0)
 	f.Fuzz(func(t *testing.T, caller int32, op uint8, args []byte, info int) {

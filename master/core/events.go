@@ -270,5 +270,5 @@ func (c *Core) unborn(s *session, p *proc, birth *effect, errno unix.Errno) {
 		return
 	}
 	p.killed = true
-	c.put(s, &wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL), Group: true, Seen: birth.event - 1})
+	c.put(s, &wire.Signal{PID: p.pid, Info: wire.KernelSignal(unix.SIGKILL), Group: true, Seen: birth.event - 1})
 }

@@ -103,7 +103,7 @@ func moveCall(a *arena) {
 	}
 	m.Info = make([]byte, arguments[m.Op].info)
 	if b := a.next(); b%4 == 0 {
-		m.Info = make([]byte, []int{0, sizeofSiginfo, sizeofSiginfo - 1}[b/4%3])
+		m.Info = make([]byte, []int{0, wire.SizeofSiginfo, wire.SizeofSiginfo - 1}[b/4%3])
 	}
 	if a.next()%8 == 0 { // the same call again
 		a.calls--
@@ -181,7 +181,7 @@ func moveKeeper(a *arena) {
 		return
 	}
 	sig := unix.Signal(1 + a.next()%64)
-	a.step(FromKeeper{0, &wire.GhostSignal{PID: pid, Info: kernelSignal(sig), Seq: uint64(a.next())}})
+	a.step(FromKeeper{0, &wire.GhostSignal{PID: pid, Info: wire.KernelSignal(sig), Seq: uint64(a.next())}})
 }
 
 func moveTime(a *arena) {

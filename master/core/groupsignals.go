@@ -75,7 +75,7 @@ func (c *Core) forgetCalls() {
 // that it has hit cannot have children any more, see forked.
 func (c *Core) forGroup(p *proc, sig *wire.Signal) {
 	const siUser, siKernel = 0, 0x80 // sigaction(2)
-	if p.sess == nil || p.sess.ended || len(sig.Info) < sizeofSiginfo {
+	if p.sess == nil || p.sess.ended || len(sig.Info) < wire.SizeofSiginfo {
 		return
 	}
 	number := binary.LittleEndian.Uint32(sig.Info[0:])

@@ -39,7 +39,7 @@ func (o *orphan) isOf(launch uint64, node wire.NodeID, user uint32) bool {
 // was told of it.
 func (c *Core) killed(pids []wire.PID) {
 	for _, pid := range pids {
-		c.signal(&wire.GhostSignal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+		c.signal(&wire.GhostSignal{PID: pid, Info: wire.KernelSignal(unix.SIGKILL)})
 	}
 }
 

@@ -1,10 +1,6 @@
 package core
 
 import (
-	"encoding/binary"
-
-	"golang.org/x/sys/unix"
-
 	"bproc/wire"
 )
 
@@ -92,17 +88,4 @@ func (p *proc) oldest() *proc {
 		p = p.former
 	}
 	return p
-}
-
-// sizeofSiginfo is the size of siginfo_t in bytes (sigaction(2)), and of what ptrace returns for
-// it.
-const sizeofSiginfo = 128
-
-// kernelSignal returns the siginfo_t of a signal without a sender.
-func kernelSignal(sig unix.Signal) []byte {
-	const siKernel = 0x80 // SI_KERNEL of asm-generic/siginfo.h
-	info := make([]byte, sizeofSiginfo)
-	binary.LittleEndian.PutUint32(info[0:], uint32(sig))
-	binary.LittleEndian.PutUint32(info[8:], siKernel)
-	return info
 }

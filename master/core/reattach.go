@@ -195,7 +195,7 @@ func (w *orphaned) told(c *Core, a *Answer) {
 
 func (c *Core) hangUp(p *proc) {
 	if p.hangUp {
-		c.send(p, &wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGHUP)})
+		c.send(p, &wire.Signal{PID: p.pid, Info: wire.KernelSignal(unix.SIGHUP)})
 	}
 	c.put(p.sess, &wire.HangUp{PID: p.pid, Session: p.hangUp})
 }

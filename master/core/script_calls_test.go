@@ -167,7 +167,7 @@ func (s *script) call(args []string) {
 	m := &wire.Call{Caller: s.pid(args[2]), Op: op}
 	rest := args[4:]
 	if i := slices.Index(rest, "info"); i >= 0 {
-		m.Info = kernelSignal(0)
+		m.Info = wire.KernelSignal(0)
 		rest = rest[:i]
 	}
 	for _, word := range rest {

@@ -691,7 +691,7 @@ func (s *script) answerNext(errno unix.Errno) {
 }
 
 func (s *script) signal(args []string) {
-	info := kernelSignal(unix.SignalNum(args[1]))
+	info := wire.KernelSignal(unix.SignalNum(args[1]))
 	if from := s.option(args, "from", -1); from != 0 {
 		binary.LittleEndian.PutUint32(info[8:], 0) // SI_USER
 		binary.LittleEndian.PutUint32(info[16:], uint32(max(0, from)))

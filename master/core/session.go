@@ -98,7 +98,7 @@ func (c *Core) signalNode(s *session, m *wire.Signal) {
 
 // killUnknown kills a process of a node that has no line in the table.
 func (c *Core) killUnknown(s *session, pid wire.PID) {
-	c.signalNode(s, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGKILL)})
+	c.signalNode(s, &wire.Signal{PID: pid, Info: wire.KernelSignal(unix.SIGKILL)})
 }
 
 // close has the link of a session closed.

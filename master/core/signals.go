@@ -109,7 +109,7 @@ func (c *Core) release(p *proc) {
 
 // kill ends a process as kill -9 does.
 func (c *Core) kill(p *proc) {
-	c.send(p, &wire.Signal{PID: p.pid, Info: kernelSignal(unix.SIGKILL)})
+	c.send(p, &wire.Signal{PID: p.pid, Info: wire.KernelSignal(unix.SIGKILL)})
 }
 
 // signal passes on a signal that a ghost got.

@@ -60,10 +60,10 @@ func (c *Core) stoppedMeanwhile(held, stopped []wire.PID) {
 		switch _, ghost := slices.BinarySearch(stopped, pid); {
 		case ghost && !p.halted:
 			p.halted = true
-			c.send(p, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGSTOP)})
+			c.send(p, &wire.Signal{PID: pid, Info: wire.KernelSignal(unix.SIGSTOP)})
 		case !ghost && p.halted:
 			p.halted = false
-			c.send(p, &wire.Signal{PID: pid, Info: kernelSignal(unix.SIGCONT)})
+			c.send(p, &wire.Signal{PID: pid, Info: wire.KernelSignal(unix.SIGCONT)})
 		}
 	}
 }
@@ -85,5 +85,5 @@ func (p *proc) stopAsGhost() {
 	if p.shifting > 0 || p.halted == p.stops || slices.ContainsFunc(p.signals.kept, is) {
 		return // nothing to do, or such a signal is kept already
 	}
-	p.signals.kept = slices.Insert(p.signals.kept, p.signals.sent, &wire.Signal{PID: p.pid, Info: kernelSignal(sig)})
+	p.signals.kept = slices.Insert(p.signals.kept, p.signals.sent, &wire.Signal{PID: p.pid, Info: wire.KernelSignal(sig)})
 }

@@ -8,10 +8,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/inherited"
+	"bproc/internal/pidfd"
 )
 
 // Run is the guard: a program that [While] has started with the guard's arguments calls only Run.
@@ -56,7 +58,7 @@ func Run(detach bool) error {
 				return err
 			}
 		case <-death:
-			if gone(server) {
+			if pidfd.Ended(server, grace) {
 				return nil // so are the connections, and their numbers may have been reused
 			}
 			var errs []error
@@ -89,16 +91,5 @@ func listen(told chan<- string) {
 }
 
 // grace is how long a process that nothing delays takes from the death of its first thread to that
-// of its last, in milliseconds.
-const grace = 100
-
-// gone reports whether all threads of a process are dead.
-func gone(pidfd int) bool {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(fds, grace)
-		if !errors.Is(err, unix.EINTR) {
-			return n > 0
-		}
-	}
-}
+// of its last.
+const grace = 100 * time.Millisecond

@@ -46,7 +46,7 @@ func TestSignalIsHeldUntilTheProcessExists(t *testing.T) {
 	}
 	seq := uint64(0)
 	give := func(sig unix.Signal) error {
-		info := make([]byte, sizeofSiginfo)
+		info := make([]byte, wire.SizeofSiginfo)
 		binary.LittleEndian.PutUint32(info, uint32(sig))
 		seq++
 		_, err := l.signal(&wire.InitSignal{PID: 7, Seq: seq, Boot: 1, Info: info}, absent)

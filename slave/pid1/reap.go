@@ -46,7 +46,7 @@ const siginfoPID = 16
 // only if no child has changed yet.
 func changed() (wire.PID, error) {
 	const options = states | unix.WEXITED | unix.WNOWAIT
-	var info [sizeofSiginfo]byte
+	var info [wire.SizeofSiginfo]byte
 	at := uintptr(unsafe.Pointer(&info))
 	_, _, errno := unix.RawSyscall6(unix.SYS_WAITID, unix.P_ALL, 0, at, options|unix.WNOHANG, 0, 0)
 	if errno == 0 && childOf(&info) == 0 {
@@ -59,7 +59,7 @@ func changed() (wire.PID, error) {
 }
 
 // childOf returns the number of the child of a siginfo_t; 0: there is none.
-func childOf(info *[sizeofSiginfo]byte) wire.PID {
+func childOf(info *[wire.SizeofSiginfo]byte) wire.PID {
 	return wire.PID(binary.NativeEndian.Uint32(info[siginfoPID:]))
 }
 

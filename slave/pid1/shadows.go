@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/pidfd"
 	"bproc/slave/pid1/rights"
 	"bproc/wire"
 )
@@ -50,7 +51,7 @@ func (t *standins) shadow(pid wire.PID) (fd int, err error) {
 	defer t.making.Unlock()
 	if s := t.shadowOf(pid); s != nil {
 		fd, err := t.open(s)
-		if err == nil && !hasEnded(fd) {
+		if err == nil && !pidfd.Ended(fd, 0) {
 			return fd, nil
 		}
 		if err == nil {
@@ -99,10 +100,4 @@ func (t *standins) open(s *sleeper) (fd int, err error) {
 		return -1, errno
 	}
 	return int(own), nil
-}
-
-// hasEnded reports whether the process of a pidfd has ended, reaped or not (pidfd_open(2)).
-func hasEnded(pidfd int) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
-	return n == 1 && err == nil
 }

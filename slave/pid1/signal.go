@@ -14,11 +14,10 @@ import (
 
 // Layout of siginfo_t on 64-bit Linux (asm-generic/siginfo.h).
 const (
-	sizeofSiginfo = 128
-	infoSigno     = 0
-	infoErrno     = 4
-	infoCode      = 8
-	infoValue     = 24 // si_value; si_pid and si_uid are before it
+	infoSigno = 0
+	infoErrno = 4
+	infoCode  = 8
+	infoValue = 24 // si_value; si_pid and si_uid are before it
 )
 
 // Values of si_code (sigaction(2)).
@@ -31,7 +30,7 @@ const (
 // signal delivers a signal of the front end. A process that is gone is not an
 // error: its end is on the way to the front end.
 func (in *Init) signal(g *errgroup.Group, m *wire.InitSignal) {
-	if len(m.Info) != sizeofSiginfo || m.PID <= 1 {
+	if len(m.Info) != wire.SizeofSiginfo || m.PID <= 1 {
 		in.cfg.Log.Warn("malformed signal", "pid", m.PID)
 		return
 	}
@@ -109,7 +108,7 @@ func (in *Init) send(pid int, info []byte) error {
 	if signo == unix.SIGKILL || signo == unix.SIGSTOP {
 		return in.kill(pid, signo)
 	}
-	var si [sizeofSiginfo]byte
+	var si [wire.SizeofSiginfo]byte
 	copy(si[:], info)
 	switch code := int32(binary.LittleEndian.Uint32(info[infoCode:])); {
 	case code == codeUser || code == codeTkill:

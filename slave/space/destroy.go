@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/pidfd"
 )
 
 // pollInterval is how often a wait checks its context.
@@ -69,9 +71,7 @@ func (s *Space) End(ctx context.Context) error {
 
 // alive waits a little for the end of bpinit, and reports whether it still lives.
 func (s *Space) alive() bool {
-	fds := []unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}
-	_, err := unix.Poll(fds, int(pollInterval.Milliseconds()))
-	return err != nil || fds[0].Revents == 0
+	return !pidfd.Ended(s.pidfd, pollInterval)
 }
 
 // cgroupParents returns the directories of the cgroups that contain the space's, if they are

@@ -63,7 +63,7 @@ func (f spokenFor) Call(ctx context.Context, id uint64, c *wire.Call) (*wire.Ret
 	if uint32(c.Caller) != f.pid {
 		f.t.Errorf("process %d asks in the name of %d", f.pid, c.Caller)
 	}
-	if len(c.Info) != 0 && len(c.Info) != sizeofSiginfo {
+	if len(c.Info) != 0 && len(c.Info) != wire.SizeofSiginfo {
 		f.t.Errorf("%d bytes of siginfo", len(c.Info))
 	}
 	return f.madeUp.Call(ctx, id, c)

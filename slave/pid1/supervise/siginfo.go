@@ -14,13 +14,12 @@ import (
 // Layout of siginfo_t (asm-generic/siginfo.h). After three numbers comes a union,
 // which begins at 16 in 64-bit programs, and at 12 in 32-bit ones.
 const (
-	sizeofSiginfo = 128
-	sizeofKnown   = 48 // struct kernel_siginfo; the rest is for future layouts
-	infoSigno     = 0
-	infoErrno     = 4
-	infoCode      = 8
-	infoUnion     = 16
-	infoUnion32   = 12
+	sizeofKnown = 48 // struct kernel_siginfo; the rest is for future layouts
+	infoSigno   = 0
+	infoErrno   = 4
+	infoCode    = 8
+	infoUnion   = 16
+	infoUnion32 = 12
 )
 
 // Values of si_code.
@@ -54,7 +53,7 @@ func (s *Supervisor) callWith(r *request, c *wire.Call, read func() ([]byte, uni
 // siginfo reads the data that a caller sends along with a signal, and makes the checks that the
 // kernel would have made before it looked for the receiver. The ghost's kernel makes them again.
 func (s *Supervisor) siginfo(r *request, at uint64, signal int32, is32 bool) ([]byte, unix.Errno) {
-	raw := make([]byte, sizeofSiginfo)
+	raw := make([]byte, wire.SizeofSiginfo)
 	if err := r.eyes.memory(r.tid, uintptr(at), raw); err != nil {
 		var errno unix.Errno
 		if errors.As(err, &errno) && errno == unix.EPERM {
@@ -79,7 +78,7 @@ func (s *Supervisor) siginfo(r *request, at uint64, signal int32, is32 bool) ([]
 // value of the sender.
 func widen(raw []byte) []byte {
 	const senderAndValue = 12
-	wide := make([]byte, sizeofSiginfo)
+	wide := make([]byte, wire.SizeofSiginfo)
 	copy(wide, raw[:infoCode+4])
 	copy(wide[infoUnion:], raw[infoUnion32:infoUnion32+senderAndValue])
 	return wide
