@@ -185,8 +185,8 @@ launches: deps build ## LAUNCHES (10000) by each of three kinds of launchers, wi
 	@BPROC_TREE=$(BUILD) BPROC_LAUNCHES=$(LAUNCHES) $(SIGNALS) $(GO) test -json -count=1 -timeout $(TEST_TIMEOUT) -run '^TestLaunches$$' $(TESTFLAGS) ./test/cluster | $(GO) run ./test/verdict
 
 .PHONY: sim
-sim: ## simulated clusters: SEEDS (20000) of them, from a random one on or from FIRST=SEED
-	@$(GO) test ./test/sim -count=1 -v -sim.seeds $(or $(SEEDS),20000) -sim.first $(or $(FIRST),$$(od -An -N4 -tu4 /dev/urandom))
+sim: ## simulated clusters until stopped, or SEEDS of them; from a random one on, or from FIRST=SEED
+	@$(GO) test ./test/sim -count=1 -v -run TestCluster -timeout 0 -sim.all -sim.report 10s -sim.seeds $(or $(SEEDS),0) -sim.first $(or $(FIRST),$$(od -An -N4 -tu4 /dev/urandom))
 
 CHAOS ?= 3m
 

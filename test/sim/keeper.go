@@ -42,6 +42,7 @@ type ghost struct {
 	killed  bool // SIGKILL holds it in its exit
 	zombie  bool
 	stopped bool
+	remade  bool // it, or one that has made it, was made anew: by a ghost that may have changed since
 	adopted wire.Adopted
 	kept    []*wire.GhostSignal    // may not have reached the process
 	sent    map[uint64]unix.Signal // all that it got, by number; 0: it was lost
@@ -247,6 +248,8 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 		return unix.EAGAIN
 	}
 	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner, HangUp: m.HangUp, Space: m.Space}}
+	child.ghost.remade = k.sim.had[m.Birth] || g.remade
+	k.sim.had[m.Birth] = true
 	k.sim.kernel.procs[m.Child] = child
 	delete(k.unmade, m.Child)
 	return 0

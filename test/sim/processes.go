@@ -137,9 +137,9 @@ func (s *Sim) checkLooks(p *proc, l *local) {
 	switch {
 	case p.again:
 	case s.keeper.unmade[p.group]: // its ghost stays in the group before
-	case l.group != p.group || l.session != p.session:
+	case !l.ghost.remade && (l.group != p.group || l.session != p.session):
 		s.fail("process %d is in group %d of session %d, its ghost in group %d of session %d", p.pid, p.group, p.session, l.group, l.session)
-	case l.name != p.name:
+	case !l.ghost.remade && l.name != p.name:
 		s.fail("process %d is called %q, its ghost %q", p.pid, p.name, l.name)
 	case l.uid != uid && !p.node.isLimited(): // with limited trust it depends on when something was started
 		s.fail("process %d is user %d, its ghost %d", p.pid, p.uid, l.uid)

@@ -26,6 +26,7 @@ type Sim struct {
 	Faults map[string]int // by kind
 	Kind   string         // of the violation
 
+	had      map[uint64]bool        // births of the processes for which a ghost was made
 	only     []int                  // steps to make; nil: all
 	broken   func(core.Output) bool // selects outputs of the master's core that are dropped
 	lives    []*life                // of cores, if they are recorded
@@ -74,7 +75,7 @@ func New(seed uint64, nodes int, notes bool) *Sim {
 		Notes:  notes,
 		Faults: map[string]int{},
 		seed:   seed, source: rand.NewPCG(seed, 0), now: time.Unix(1_000_000, 0),
-		scripts: map[wire.NodeID]uint64{}, peaceful: seed%8 == 7, setUps: seed%3 == 0, quiet: true,
+		had: map[uint64]bool{}, scripts: map[wire.NodeID]uint64{}, peaceful: seed%8 == 7, setUps: seed%3 == 0, quiet: true,
 		kept:  map[core.Table]map[string][]byte{core.Nodes: {}, core.Blocks: {}},
 		links: map[core.Session]*link{}, clients: map[core.Client]*client{}, opened: map[core.Client]bool{}, over: map[core.Client]core.Session{},
 	}
