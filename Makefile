@@ -72,6 +72,7 @@ NEEDED := \
 	/usr/bin/fish:fish \
 	/usr/bin/zsh:zsh \
 	/usr/bin/systemd-analyze:systemd \
+	/usr/bin/lintian:lintian \
 	/etc/ssl/certs/ca-certificates.crt:ca-certificates
 
 # The commands, by where they are installed. They are linked without libc, since

@@ -227,6 +227,14 @@ func TestPackages(t *testing.T) {
 			}
 		}
 	})
+	t.Run("lintian", func(t *testing.T) {
+		debs, err := filepath.Glob(out + "/*.deb")
+		if err != nil || len(debs) != len(names) {
+			t.Fatal(debs, err)
+		}
+		// The programs of this tree are none (see built).
+		run(t, append([]string{"lintian", "--allow-root", "--fail-on", "error", "--suppress-tags", "binary-from-other-architecture"}, debs...)...)
+	})
 	t.Run("dependencies", func(t *testing.T) {
 		version := strings.TrimSpace(run(t, "./version"))
 		for _, name := range []string{"frontend", "node"} {

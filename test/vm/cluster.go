@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -85,20 +86,24 @@ func (l *lab) makePackages(ctx context.Context) error {
 	return output(ctx, "make", "packages", "BUILD="+l.build, "BPROC_VERSION="+l.version)
 }
 
-// installOn installs the packages for a machine's role, or upgrades to them.
+// installOn installs the packages for a machine's role by the README's command, or upgrades to them.
 func installOn(ctx context.Context, m *machine) error {
-	names := []string{"bproc-client", "bproc-node"}
-	if m.name == frontEnd {
-		names[1] = "bproc-frontend"
+	commands, err := typed(m.here())
+	if err != nil {
+		return err
 	}
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	for _, name := range names {
-		text, err := os.ReadFile(fmt.Sprintf("%s/packages/%s_%s_amd64.deb", m.lab.build, name, m.lab.version))
+	for _, name := range []string{"bproc-client", "bproc-frontend", "bproc-node", "bproc-doc"} {
+		path, err := filepath.Glob(fmt.Sprintf("%s/packages/%s_%s_*.deb", m.lab.build, name, m.lab.version))
+		if err != nil || len(path) != 1 {
+			return fmt.Errorf("package %s: %q, %w", name, path, err)
+		}
+		text, err := os.ReadFile(path[0])
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: name + ".deb", Mode: 0o644, Size: int64(len(text))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: filepath.Base(path[0]), Mode: 0o644, Size: int64(len(text))}); err != nil {
 			return err
 		}
 		if _, err := w.Write(text); err != nil {
@@ -108,49 +113,52 @@ func installOn(ctx context.Context, m *machine) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	const script = "rm -rf /root/debs && mkdir /root/debs && tar -C /root/debs -xf - && dpkg -i /root/debs/*.deb"
+	script := "rm -rf /var/tmp/debs && mkdir /var/tmp/debs && cd /var/tmp/debs && tar -xf - && " + commands[0] + " </dev/null"
 	if _, err := m.runWith(ctx, script, archive.Bytes()); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", commands[0], err)
+	}
+	names := []string{"bproc-client", "bproc-node"}
+	if m.name == frontEnd {
+		names = []string{"bproc-client", "bproc-frontend", "bproc-doc"}
 	}
 	has, err := m.run(ctx, "dpkg-query -W -f '${Version} ${db:Status-Abbrev}\n' "+strings.Join(names, " "))
-	if want := strings.Repeat(m.lab.version+" ii \n", 2); err == nil && has != want {
+	if want := strings.Repeat(m.lab.version+" ii \n", len(names)); err == nil && has != want {
 		err = fmt.Errorf("%s has\n%swant\n%s", m.name, has, want)
 	}
 	return err
 }
 
-// join boots two nodes for the first time, with a token and the front end's name in their images.
+// join makes the cluster: with the first node by the README's commands, with the second one by its first
+// boot, with a token and the front end's name in its image.
 func join(ctx context.Context, l *lab) error {
-	for _, name := range []string{node0, node1} {
-		token, err := l.machine(frontEnd).run(ctx, "bpctl enroll --name "+name)
-		if err != nil {
-			return err
-		}
-		configure := "umask 077 && cat >/etc/bproc/token && echo MASTER=front-end >/etc/bproc/slave"
-		if _, err := l.machine(name).runWith(ctx, configure, []byte(token)); err != nil {
-			return err
-		}
+	front, second := l.machine(frontEnd), l.machine(node1)
+	if err := byReadme(ctx, front, l.machine(node0)); err != nil {
+		return err
 	}
-	for _, name := range []string{node0, node1} {
-		if err := reboot(ctx, l.machine(name)); err != nil {
-			return err
-		}
+	token, err := front.run(ctx, "bpctl enroll --name "+node1)
+	if err != nil {
+		return err
+	}
+	configure := "umask 077 && cat >/etc/bproc/token && echo MASTER=front-end >/etc/bproc/slave"
+	if _, err := second.runWith(ctx, configure, []byte(token)); err != nil {
+		return err
+	}
+	if err := reboot(ctx, second); err != nil {
+		return err
 	}
 	if err := l.settled(ctx); err != nil {
 		return err
 	}
 	const times = "! test -e /etc/bproc/token && systemctl show -P ExecMainStartTimestampMonotonic -P ActiveEnterTimestampMonotonic bpslave"
-	for _, name := range []string{node0, node1} {
-		out, err := l.machine(name).run(ctx, times)
-		if err != nil {
-			return err
-		}
-		var started, up float64
-		if _, err := fmt.Sscan(out, &started, &up); err != nil {
-			return fmt.Errorf("%q: %w", out, err)
-		}
-		fmt.Printf("     %s: bpslave starts %.1f s after the kernel, and has joined %.1f s later\n", name, started/1e6, (up-started)/1e6)
+	out, err := second.run(ctx, times)
+	if err != nil {
+		return err
 	}
+	var started, up float64
+	if _, err := fmt.Sscan(out, &started, &up); err != nil {
+		return fmt.Errorf("%q: %w", out, err)
+	}
+	fmt.Printf("     %s: bpslave starts %.1f s after the kernel, and has joined %.1f s later\n", second.name, started/1e6, (up-started)/1e6)
 	return nil
 }
 

@@ -37,7 +37,7 @@ func main() {
 	flag.StringVar(&c.testRun, "testrun", "", "RUN of make test")
 	flag.StringVar(&c.testPkg, "testpkg", "", "PKG of make test")
 	flag.StringVar(&c.packages, "packages", "", "Debian packages that make test needs, with commas")
-	flag.DurationVar(&c.limit, "limit", 4*time.Hour, "of all")
+	flag.DurationVar(&c.limit, "limit", 12*time.Hour, "of all")
 	flag.Parse()
 	c.kernels = strings.Fields(*kernels)
 	if c.dir == "" {

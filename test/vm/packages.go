@@ -33,11 +33,13 @@ func faultyConfig(ctx context.Context, l *lab) error {
 	})
 }
 
-// left prints what a machine has of bproc.
+// left prints what a machine has of bproc: files, mounts, names of nodes and processes.
 const left = `
-find /etc /run /usr /var/cache /var/lib /var/log /var/spool /sys/fs/cgroup -xdev -iname '*bproc*' ! -path '/var/lib/dpkg/*' ! -path '/var/lib/apt/*' | grep -v 'subprocess\|libproc'
+ours='(bproc|bp(master|slave|procfs|keeper|init|jail|check|sh|rsh|stat|ctl|cp|job|ns)\b)'
+find /etc /run /sbin/ /usr /var/cache /var/lib /var/log /var/spool /sys/fs/cgroup -xdev ! -path '/var/lib/dpkg/*' ! -path '/var/lib/apt/*' |
+	grep -E "$ours[^/]*$" | grep -v 'subprocess\|libproc'
 grep bproc /proc/self/mountinfo /etc/hosts
-for p in /proc/[0-9]*; do case $(readlink $p/exe) in *bproc*) tr '\0' ' ' <$p/cmdline; echo;; esac; done; true`
+for p in /proc/[0-9]*; do readlink $p/exe | grep -qE "$ours" && { tr '\0' ' ' <$p/cmdline; echo; }; done; true`
 
 // remove purges the packages of all machines while jobs run, of the front end with a master that is
 // stopped. Nothing is left.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -46,6 +47,10 @@ func (m *machine) quick(ctx context.Context) error {
 	begin, err := time.ParseDuration(m.shutdownAt)
 	if err != nil {
 		return err
+	}
+	stuck, err := m.run(ctx, "journalctl -b -1 -o cat _PID=1 | grep 'Failed unmounting' || true")
+	if err != nil || stuck != "" {
+		return errors.Join(err, fmt.Errorf("%s: %s", m.name, stuck))
 	}
 	took, units, err := shutdownTime(out, begin)
 	if err != nil {
