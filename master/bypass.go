@@ -58,7 +58,7 @@ func (b *bypasses) expect(key string) (token []byte, w *bypassWait, forget func(
 	}
 }
 
-// take returns who waits for a token, which nobody else gets then; nil: nobody does.
+// take returns the function of the client that waits for a token, which no other gets then; nil: none does.
 func (b *bypasses) take(key string, token []byte) func(link.BypassEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

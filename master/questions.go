@@ -56,7 +56,7 @@ func (m *Master) answer(ctx context.Context, o core.Ask) core.Input {
 }
 
 // whose returns for whom work about a process is done: for its user, or nobody if it has ended, on
-// its node. A node that asks for much makes nobody wait but who has processes there. The caller
+// its node. A node that asks for much delays only users with processes there. The caller
 // holds the lock of the state.
 func (m *Master) whose(pid wire.PID) int64 {
 	const users = 1 << 33 // user numbers, and nobody

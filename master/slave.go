@@ -67,7 +67,7 @@ func (m *Master) accept(ctx context.Context, peer link.Peer, l *link.Session) {
 	})
 }
 
-// breakOff turns away who waits for events.
+// breakOff turns away all that wait for events of the slave.
 func (c *slaveConn) breakOff() {
 	c.barrier.Break()
 	c.certain.Break()

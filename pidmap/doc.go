@@ -17,6 +17,6 @@
 //
 // No operation of an Allocator costs more with more nodes, but for the depth of a tree.
 //
-// The package has no I/O, no goroutines and no clock. An Allocator belongs to the
-// master's core, a Cursor to the slave's recorder; neither locks.
+// The package has no I/O, no goroutines and no clock, and takes no locks. An Allocator belongs to the
+// master's core, a Cursor to the slave, whose slave/numbers.go locks it.
 package pidmap

@@ -227,7 +227,7 @@ type Usage struct {
 }
 
 // Window bounds how many bytes of one descriptor are on their way: sent and not
-// said to be taken. Who sends keeps them until then.
+// acknowledged. The sender keeps them until then.
 const Window = 512 << 10
 
 // AtOnce is how many bytes of one descriptor are worth sending at once, if there are as many: each

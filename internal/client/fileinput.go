@@ -13,7 +13,7 @@ import (
 // in the foreground of its terminal again, when there is something to read.
 const foregroundLook = 200 * time.Millisecond
 
-// fileInput is a file that is standard input, and that blocks who reads it. It is read only when there
+// fileInput is a file that is standard input, and whose reads block. It is read only when there
 // is something to read, and not after InputEnded: what comes then is for others. A terminal is read
 // only in the foreground. A read in the background stops the whole process group (termios(3), SIGTTIN):
 // the ghosts too, and with them commands that may not want any input at all.

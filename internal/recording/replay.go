@@ -64,23 +64,24 @@ func (p *Player) Play(text string) (out []string, err error) {
 }
 
 // Replay reads the lines of a recording, and writes each with the outputs of the machine, which are
-// indented by a tab. It skips an incomplete last line.
-func Replay(from io.Reader, to io.Writer, m Machine) error {
+// indented by a tab. It skips an incomplete last line. A recording that does not go back to the start of
+// the daemon is not whole: the state at its beginning is not known, so there are no outputs.
+func Replay(from io.Reader, to io.Writer, m Machine) (whole bool, err error) {
 	p := NewPlayer(m)
 	r := bufio.NewReaderSize(io.LimitReader(from, 1<<40), 1<<16)
 	for {
 		text, err := r.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			return nil
+			return p.begun, nil
 		} else if err != nil {
-			return err
+			return p.begun, err
 		}
 		if len(text) > maxLine || strings.HasPrefix(text, "\t") {
 			continue
 		}
 		out, err := p.Play(text)
 		if err != nil {
-			return err
+			return p.begun, err
 		}
 		fmt.Fprint(to, text)
 		for _, o := range out {

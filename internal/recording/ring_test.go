@@ -1,6 +1,7 @@
 package recording_test
 
 import (
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -35,8 +36,8 @@ func TestRing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := recording.Replay(strings.NewReader(string(text)), &out, new(core.Recorded)); err != nil {
-			t.Fatal(err)
+		if whole, err := recording.Replay(strings.NewReader(string(text)), &out, new(core.Recorded)); err != nil || !whole {
+			t.Fatal(whole, err)
 		}
 	}
 	if got := out.String(); !strings.Contains(got, "Join {") || !strings.Contains(got, "\tKeep {") || !strings.Contains(got, `"Errno":3`) || !strings.Contains(got, `"Errno":1`) {
@@ -46,8 +47,17 @@ func TestRing(t *testing.T) {
 	for range 2*recording.Files + 3 {
 		r.Input(now, many)
 	}
-	if n := len(recording.Paths(dir)); n != recording.Files {
-		t.Errorf("%d files, want %d", n, recording.Files)
+	paths := recording.Paths(dir)
+	if len(paths) != recording.Files {
+		t.Errorf("%d files, want %d", len(paths), recording.Files)
+	}
+	first, err := os.Open(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if whole, err := recording.Replay(first, io.Discard, new(core.Recorded)); err != nil || whole {
+		t.Errorf("the start is lost: whole: %t, %v", whole, err)
 	}
 }
 

@@ -15,8 +15,8 @@ type launch struct {
 
 func (c *Core) run(in Run) { c.begin(&launch{Run: in}) }
 
-// fail answers a launch that has failed. Who wants to end processes takes it from "is down" that there are
-// none, so the master says that only when it is certain.
+// fail answers a launch that has failed. Callers that want to end processes conclude from "is down" that
+// there are none, so the master says that only when it is certain.
 func (c *Core) fail(l *launch, stage wire.Stage, errno unix.Errno) { c.failFor(l, stage, errno, "") }
 
 func (c *Core) failFor(l *launch, stage wire.Stage, errno unix.Errno, why string) {

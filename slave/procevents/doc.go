@@ -13,9 +13,10 @@
 // next daemon gets it if this one dies before.
 //
 // [Source] is the kernel's side: BPF programs (bpf/process.c) on tracepoints, filtered to one PID
-// namespace, write [Record]s to a ring buffer. [Tracker] is a function of its inputs, without
-// clock, I/O or locks: records and the reports of init and of the daemon go in, numbered events
-// come out. [Proc] reads the space's /proc: command lines; group, session and credentials of a
+// namespace, write [Record]s to a ring buffer. [Tracker] decides, without
+// clock, goroutines or locks: records and the reports of init and of the daemon go in, numbered events
+// come out. It asks two functions that it is given for what /proc says: a command line, and whether a
+// process is a zombie. [Proc] reads the space's /proc: command lines; group, session and credentials of a
 // process after a system call that may have changed them; all processes when records were lost.
 // [Images] limits the wait for a command line, which a process can hold up.
 //

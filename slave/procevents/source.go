@@ -48,7 +48,7 @@ type Source struct {
 	mapped   sync.RWMutex // held while ring is unmapped
 	unmapped bool
 
-	notices notices // not under mu, which is held as long as Drain takes
+	notices notices // not under mu, which is held while records are read
 }
 
 // Namespace returns the inode of the PID namespace of a process.

@@ -65,8 +65,8 @@ func replay(t *testing.T, m *cluster.Machine, dir string, core recording.Machine
 		all = append(all, f)
 	}
 	var text, outputs strings.Builder
-	if err := recording.Replay(io.MultiReader(all...), &text, core); err != nil {
-		t.Fatal(err)
+	if whole, err := recording.Replay(io.MultiReader(all...), &text, core); err != nil || !whole {
+		t.Fatal(whole, err)
 	}
 	for line := range strings.Lines(text.String()) {
 		if strings.HasPrefix(line, "\t") {

@@ -52,7 +52,7 @@ func (s *Sim) Lives() (all []string, err error) {
 			m = new(master.Recorded)
 		}
 		var out strings.Builder
-		if err := recording.Replay(strings.NewReader(l.lines.String()), &out, m); err != nil {
+		if _, err := recording.Replay(strings.NewReader(l.lines.String()), &out, m); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.of, err)
 		}
 		all = append(all, fmt.Sprintf("# %s\n%s", l.of, out.String()))

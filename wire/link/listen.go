@@ -78,8 +78,8 @@ type ListenConfig struct {
 	// asked at each connection.
 	Admit func(Peer) error
 
-	// Bypass returns who waits for a bypass with a token, of the slave with a key; nil: nobody does. Who waits is
-	// called once, with the end that is to be the client's, and must not block.
+	// Bypass returns the function of the client that waits for a bypass with a token, of the slave with a key; nil:
+	// none does. It is called once, with the end that is to be the client's, and must not block.
 	Bypass func(key string, token []byte) (give func(BypassEnd))
 
 	// Accept is given each new session, not those that are resumed. It must

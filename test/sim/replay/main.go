@@ -36,5 +36,9 @@ func replay(args []string) error {
 		defer f.Close()
 		all = append(all, f)
 	}
-	return recording.Replay(io.MultiReader(all...), os.Stdout, m)
+	whole, err := recording.Replay(io.MultiReader(all...), os.Stdout, m)
+	if err == nil && !whole {
+		fmt.Fprintf(os.Stderr, "replay: %s does not go back to the start of the daemon: its state at the beginning is not known, so there are no outputs\n", args[1])
+	}
+	return err
 }
