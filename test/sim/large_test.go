@@ -8,15 +8,18 @@ import (
 
 	"bproc/master/core"
 	"bproc/pidmap"
+	slave "bproc/slave/core"
 	"bproc/wire"
 )
 
 // perNode is the number of processes on each node of a large cluster.
 const perNode = 100
 
-// large is a master's core with many nodes, whose keeper carries out requests at once.
+// large is a cluster of the cores of a master and of many slaves. The keeper carries out requests at
+// once, and so does init.
 type large struct {
 	core   *core.Core
+	slaves map[core.Session]*slave.Core
 	now    time.Time
 	first  map[core.Session]wire.PID // first number granted to each
 	events map[core.Session]uint64
@@ -24,7 +27,7 @@ type large struct {
 }
 
 func newLarge(b *testing.B, nodes int) *large {
-	l := &large{now: time.Unix(1_000_000, 0), first: map[core.Session]wire.PID{}, events: map[core.Session]uint64{}}
+	l := &large{now: time.Unix(1_000_000, 0), slaves: map[core.Session]*slave.Core{}, first: map[core.Session]wire.PID{}, events: map[core.Session]uint64{}}
 	var err error
 	l.core, err = core.New(core.Config{Now: l.now, Lease: time.Minute, Numbers: pidmap.Config{Nodes: pidmap.MaxNodes}, MaxEnds: 100})
 	if err != nil {
@@ -35,13 +38,16 @@ func newLarge(b *testing.B, nodes int) *large {
 		name := fmt.Sprint("n", i)
 		l.step(core.Join{Identity: name, Host: name, Want: wire.NodeID(i)})
 		s := core.Session(i + 1)
+		if l.slaves[s], err = slave.New(slave.Config{}); err != nil {
+			b.Fatal(err)
+		}
+		l.slaves[s].Step(l.now, slave.SessionUp{Session: 1})
 		l.step(core.NodeUp{Session: s, Peer: core.Peer{Key: name, BootID: "1"}})
 		ghost := wire.PID(1000 + i)
 		l.births++
 		l.step(core.Run{Client: core.Client(s), Who: core.Caller{PID: 10, UID: 1000}, Node: wire.NodeID(i), PID: ghost, Launch: l.births, Limit: 1 << 30})
-		l.tell(s, wire.Event{Kind: wire.EventSpawned, PID: ghost})
 		for p := range perNode - 1 {
-			l.tell(s, wire.Event{Kind: wire.EventForked, PID: l.first[s] + wire.PID(p), Parent: ghost})
+			l.forks(s, l.first[s]+wire.PID(p), ghost)
 		}
 	}
 	l.step(core.News{})
@@ -62,6 +68,13 @@ func (l *large) step(in core.Input) {
 			if m, is := o.Message.(*wire.BlocksGranted); is && len(m.Blocks) > 0 && l.first[o.Session] == 0 {
 				l.first[o.Session] = m.Blocks[0].First
 			}
+			l.slaves[o.Session].Step(l.now, slave.FromMaster{Number: o.Number, Message: o.Message})
+		case core.Spawn:
+			spawn := &wire.Spawn{PID: o.PID, Launch: l.births}
+			l.slaves[o.Session].Step(l.now, slave.Launch{Session: 1, Spawn: spawn})
+			started := slave.Asked(spawn)
+			started.Starting = false
+			out = append(out, l.core.Step(l.now, l.told(o.Session, wire.Event{Kind: wire.EventSpawned, PID: o.PID, Birth: l.births}, started))...)
 		case core.ToKeeper:
 			if m, is := o.Message.(*wire.GhostExit); is {
 				out = append(out, l.core.Step(l.now, core.FromKeeper{Message: &wire.GhostGone{PID: m.PID, Asked: true}})...)
@@ -73,14 +86,31 @@ func (l *large) step(in core.Input) {
 	}
 }
 
-// tell reports an event of a node.
-func (l *large) tell(s core.Session, e wire.Event) {
+// told has a slave tell of an event, and returns what the master gets. State is that of the process
+// after the event.
+func (l *large) told(s core.Session, e wire.Event, state slave.Known) core.Input {
 	l.events[s]++
-	l.step(core.FromNode{Session: s, Message: &wire.Events{First: l.events[s], Events: []wire.Event{e}}})
+	events := wire.Events{First: l.events[s], Events: []wire.Event{e}}
+	for _, o := range l.slaves[s].Step(l.now, slave.Told{Events: events, States: []slave.Known{state}}) {
+		if m, is := o.(slave.ToMaster); is {
+			return core.FromNode{Session: s, Number: m.Number, Message: m.Message}
+		}
+	}
+	return core.News{}
 }
 
-// BenchmarkLarge measures the cost of an event, with all its consequences, on many nodes with a
-// hundred processes each, and the memory that a process takes. Ticks pass over all nodes, News over
+// forks has a process of a node fork, and ends has one end.
+func (l *large) forks(s core.Session, pid, parent wire.PID) {
+	l.births++
+	l.step(l.told(s, wire.Event{Kind: wire.EventForked, PID: pid, Parent: parent, Birth: l.births}, slave.Known{PID: pid, Birth: l.births, Parent: parent, PGID: parent, SID: parent}))
+}
+
+func (l *large) ends(s core.Session, pid wire.PID) {
+	l.step(l.told(s, wire.Event{Kind: wire.EventExited, PID: pid, Birth: l.births}, slave.Known{PID: pid, Birth: l.births}))
+}
+
+// BenchmarkLarge measures the cost of an event, with all its consequences in both cores, on many nodes
+// with a hundred processes each, and the memory that a process takes in both. Ticks pass over all nodes, News over
 // the nodes that have any.
 func BenchmarkLarge(b *testing.B) {
 	for _, nodes := range []int{20, 200, 2000} {
@@ -95,8 +125,11 @@ func BenchmarkLarge(b *testing.B) {
 			for i := range b.N {
 				s := core.Session(i%nodes + 1)
 				pid := l.first[s] + wire.PID(200)
-				l.tell(s, wire.Event{Kind: wire.EventForked, PID: pid, Parent: wire.PID(999 + s)})
-				l.tell(s, wire.Event{Kind: wire.EventExited, PID: pid})
+				l.forks(s, pid, wire.PID(999+s))
+				l.ends(s, pid)
+				if i%100 == 0 {
+					l.step(core.News{}) // slaves learn what the master has
+				}
 			}
 			b.ReportMetric(bytes, "B/process")
 		})
