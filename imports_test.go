@@ -81,6 +81,7 @@ var arrows = map[string][]string{
 	"internal/giveback":      nil,
 	"internal/hosts":         {"wire"},
 	"internal/widepipe":      nil,
+	"internal/unacked":       {"wire"},
 	"internal/inherited":     nil,
 	"internal/job/door":      {"internal/peer"},
 	"internal/job/file":      {"nodeset", "internal/job/life", "internal/job/spec"},
@@ -105,11 +106,11 @@ var arrows = map[string][]string{
 	"internal/sysmon":        nil,
 	"internal/taskgroup":     {"internal/probe", "internal/procstat"},
 
-	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/outbox", "internal/peer", "internal/procstat", "internal/quietsock", "internal/flock"},
+	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/outbox", "internal/peer", "internal/procstat", "internal/quietsock", "internal/flock", "internal/unacked"},
 	"master": {"internal/accounts", "internal/recording", "nodeset", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/flock", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat", "internal/pidfd"},
 
 	"ghost/mark":    nil,
-	"master/core":   {"wire", "pidmap"},
+	"master/core":   {"wire", "pidmap", "internal/unacked"},
 	"master/nodeup": {"wire", "internal/ownthread"},
 	"master/store":  {"internal/flock"},
 
@@ -122,14 +123,14 @@ var arrows = map[string][]string{
 	"procfs/status/marks": {"wire", "procfs/status"},
 
 	"slave":                {"internal/recording", "slave/core", "internal/crowd", "internal/flock", "internal/hosts", "internal/outbox", "internal/peer", "internal/service", "wire", "wire/link", "pidmap", "slave/space", "slave/procevents", "slave/journal", "slave/stdio", "wire/bypass", "procfs/status", "procfs/status/marks", "slave/pid1/standin", "slave/hardware", "slave/load", "internal/procstat", "internal/pidfd"},
-	"slave/core":           {"wire", "pidmap"},
+	"slave/core":           {"wire", "pidmap", "internal/unacked"},
 	"slave/hardware":       {"wire"},
 	"slave/load":           {"wire"},
 	"slave/journal":        {"wire"},
 	"slave/stdio":          {"wire", "slave/journal", "internal/widepipe"},
 	"slave/space":          {"wire", "internal/ownthread", "internal/probe", "internal/procstat", "slave/pid1/*", "internal/pidfd"},
 	"slave/procevents":     {"wire", "pidmap", "slave/core", "slave/pid1/standin", "internal/longcall", "internal/procstat"},
-	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/crowd", "internal/inherited", "internal/longcall", "internal/sysmon", "internal/procstat", "internal/pidfd"},
+	"slave/pid1":           {"wire", "pidmap", "slave/pid1/*", "internal/crowd", "internal/inherited", "internal/longcall", "internal/sysmon", "internal/procstat", "internal/pidfd", "internal/unacked"},
 	"slave/pid1/filter":    nil,
 	"slave/pid1/rights":    {"wire", "internal/peer", "internal/quietsock"},
 	"slave/pid1/standin":   {"wire", "pidmap"},

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/unacked"
 	"bproc/wire"
 )
 
@@ -29,13 +30,9 @@ type keptSignals struct {
 }
 
 type signalQueue struct {
-	list    []keptSignal
-	dropped bool // some could not be kept
-}
+	unacked.Queue[*siginfo]
 
-type keptSignal struct {
-	seq  uint64
-	info *siginfo
+	dropped bool // some could not be kept
 }
 
 // newKeptSignals returns an empty one. The first number comes from a clock that never goes back
@@ -56,18 +53,16 @@ func (k *keptSignals) add(pid wire.PID, info *siginfo) (seq uint64, full bool) {
 		q = new(signalQueue)
 		k.of[pid] = q
 	}
-	if len(q.list) >= maxKept || k.count >= maxKeptAll && len(q.list) >= leastKept {
+	if q.Len() >= maxKept || k.count >= maxKeptAll && q.Len() >= leastKept {
 		full, q.dropped = !q.dropped, true
-		oldest := slices.IndexFunc(q.list, func(s keptSignal) bool { return s.info.signal() != unix.SIGKILL })
-		if oldest >= 0 {
-			copy(q.list[1:], q.list[:oldest]) // nearly always copies nothing, and the many later ones stay in place
-			q.list = q.list[1:]
+		if q.DropOldest(func(s *siginfo) bool { return s.signal() != unix.SIGKILL }) {
 			k.count--
 		} else if info.signal() != unix.SIGKILL {
 			return k.seq, full
 		}
 	}
-	q.list = append(q.list, keptSignal{k.seq, info})
+	q.Add(k.seq, info)
+	q.Next() // it is being reported
 	k.count++
 	return k.seq, full
 }
@@ -78,12 +73,8 @@ func (k *keptSignals) taken(m wire.Mark) {
 	if q == nil {
 		return
 	}
-	n := 0
-	for n < len(q.list) && q.list[n].seq <= m.Seq {
-		n++
-	}
-	k.count -= n
-	if q.list = q.list[n:]; len(q.list) == 0 {
+	k.count -= q.Acknowledge(m.Seq)
+	if q.Len() == 0 {
 		delete(k.of, m.PID)
 	}
 }
@@ -91,7 +82,7 @@ func (k *keptSignals) taken(m wire.Mark) {
 // forget forgets the signals of a ghost that has ended.
 func (k *keptSignals) forget(pid wire.PID) {
 	if q := k.of[pid]; q != nil {
-		k.count -= len(q.list)
+		k.count -= q.Len()
 		delete(k.of, pid)
 	}
 }
@@ -100,8 +91,8 @@ func (k *keptSignals) forget(pid wire.PID) {
 func (k *keptSignals) all() []*wire.GhostSignal {
 	all := make([]*wire.GhostSignal, 0, k.count)
 	for pid, q := range k.of {
-		for _, s := range q.list {
-			all = append(all, &wire.GhostSignal{PID: pid, Info: s.info[:], Seq: s.seq})
+		for seq, info := range q.All() {
+			all = append(all, &wire.GhostSignal{PID: pid, Info: info[:], Seq: seq})
 		}
 	}
 	slices.SortFunc(all, func(a, b *wire.GhostSignal) int { return cmp.Compare(a.Seq, b.Seq) })

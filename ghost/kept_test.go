@@ -76,17 +76,17 @@ func TestKeptBounds(t *testing.T) {
 	}
 	const late = 1000
 	for i := range leastKept {
-		if _, full := k.add(late, signalInfo(15, 0)); full || len(k.of[late].list) != i+1 {
-			t.Errorf("signal %d of one more: full %v, %d kept", i+1, full, len(k.of[late].list))
+		if _, full := k.add(late, signalInfo(15, 0)); full || k.of[late].Len() != i+1 {
+			t.Errorf("signal %d of one more: full %v, %d kept", i+1, full, k.of[late].Len())
 		}
 	}
 	seq, full := k.add(late, signalInfo(15, 0))
-	if !full || len(k.of[late].list) != leastKept || k.count != maxKeptAll+leastKept {
-		t.Errorf("one more: full %v, %d kept, %d in all", full, len(k.of[late].list), k.count)
+	if !full || k.of[late].Len() != leastKept || k.count != maxKeptAll+leastKept {
+		t.Errorf("one more: full %v, %d kept, %d in all", full, k.of[late].Len(), k.count)
 	}
 	for i := range leastKept + 3 {
-		if next, _ := k.add(late, signalInfo(unix.SIGKILL, 0)); next != seq+1+uint64(i) || len(k.of[late].list) != max(leastKept, i+1) {
-			t.Errorf("SIGKILL: number %d after %d, kept %v", next, seq, k.of[late].list)
+		if next, _ := k.add(late, signalInfo(unix.SIGKILL, 0)); next != seq+1+uint64(i) || k.of[late].Len() != max(leastKept, i+1) {
+			t.Errorf("SIGKILL: number %d after %d, kept %v", next, seq, k.of[late].Len())
 		}
 	}
 	k.forget(late)

@@ -14,7 +14,7 @@ import (
 // mayImport lists the packages that know nothing of this machine.
 var mayImport = []string{
 	"bytes", "cmp", "encoding/binary", "encoding/json", "errors", "fmt", "maps", "slices", "strconv", "strings", "time", "unicode",
-	"bproc/pidmap", "bproc/wire",
+	"bproc/internal/unacked", "bproc/pidmap", "bproc/wire",
 	"golang.org/x/sys/unix", // for constants: see mayCall
 }
 

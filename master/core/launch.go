@@ -3,6 +3,7 @@ package core
 import (
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/unacked"
 	"bproc/wire"
 )
 
@@ -324,7 +325,7 @@ func (c *Core) abandonFor(p *proc, stage wire.Stage, errno unix.Errno, why strin
 // end ends the ghost of a process that has ended.
 func (c *Core) end(p *proc, status wire.Status) {
 	p.state, p.status = ending, status
-	p.signals.kept, p.signals.sent = nil, 0
+	p.signals.Queue = unacked.Queue[*wire.Signal]{}
 	if !p.ghost {
 		c.remove(p)
 		return

@@ -34,7 +34,7 @@ func (p *proc) String() string {
 		{p.blockers, "blockers"},
 		{len(p.waiting), "requests that wait"},
 		{len(p.after), "that wait for its end"},
-		{len(p.signals.kept), "signals kept"},
+		{p.signals.Len(), "signals kept"},
 		{len(p.rivals), "rivals"},
 		{p.shifting, "stops under way"},
 	} {

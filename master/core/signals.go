@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/unacked"
 	"bproc/wire"
 )
 
@@ -19,27 +20,18 @@ const maxMarks = 256
 // signals are the signals for one process, in order. A signal that the keeper numbers is kept until
 // the node says that the process has it, any other until it has been sent.
 type signals struct {
-	kept []*wire.Signal
-	sent int    // how many of kept were sent in this session
+	unacked.Queue[*wire.Signal]
+
 	last uint64 // number that the keeper gave last
 	told uint64 // number up to which the keeper was told that the process has them
 }
 
 // add takes a signal in. Beyond the bound it drops the oldest signal that is not SIGKILL.
 func (q *signals) add(m *wire.Signal) {
-	if len(q.kept) >= maxHeld {
-		if i := slices.IndexFunc(q.kept, func(m *wire.Signal) bool { return !kills(m) }); i >= 0 {
-			q.drop(i)
-		}
+	if q.Len() >= maxHeld {
+		q.DropOldest(func(m *wire.Signal) bool { return !kills(m) })
 	}
-	q.kept = append(q.kept, m)
-}
-
-func (q *signals) drop(i int) {
-	q.kept = slices.Delete(q.kept, i, i+1)
-	if i < q.sent {
-		q.sent--
-	}
+	q.Add(m.Seq, m)
 }
 
 // repeated reports whether the keeper has reported a signal before.
@@ -51,30 +43,11 @@ func (q *signals) repeated(seq uint64) bool {
 	return false
 }
 
-// next returns the next signal to send; nil: there is none.
-func (q *signals) next() *wire.Signal {
-	if q.sent == len(q.kept) {
-		return nil
-	}
-	m := q.kept[q.sent]
-	if q.sent++; m.Seq == 0 {
-		q.drop(q.sent - 1)
-	}
-	return m
-}
-
 // renew begins another session.
 func (q *signals) renew() {
-	q.sent = 0
-	for _, m := range q.kept {
+	q.Again()
+	for _, m := range q.All() {
 		m.Group, m.Seen = false, 0 // these refer to events of the former session
-	}
-}
-
-// taken forgets the signals that the process has.
-func (q *signals) taken(seq uint64) {
-	for q.sent > 0 && q.kept[0].Seq <= seq {
-		q.drop(0)
 	}
 }
 
@@ -101,7 +74,7 @@ func (c *Core) release(p *proc) {
 	if p.state == adopting || p.state == spawning || p.state == ending || p.sess.ended {
 		return
 	}
-	for m := p.signals.next(); m != nil; m = p.signals.next() {
+	for m, ok := p.signals.Next(); ok; m, ok = p.signals.Next() {
 		p.killed = p.killed || kills(m)
 		c.signalNode(p.sess, m)
 	}
@@ -137,7 +110,7 @@ func (c *Core) signalsTaken(s *session, m *wire.SignalsTaken) {
 	}
 	for _, mark := range m.Marks {
 		if p := c.procs[mark.PID]; p != nil && p.sess == s {
-			p.signals.taken(mark.Seq)
+			p.signals.Acknowledge(mark.Seq)
 			if mark.Seq > p.signals.told && mark.Seq <= p.signals.last {
 				p.signals.told = mark.Seq
 				c.marks = append(c.marks, mark)

@@ -82,8 +82,13 @@ func (p *proc) stopAsGhost() {
 	if p.stops {
 		is, sig = continues, unix.SIGCONT
 	}
-	if p.shifting > 0 || p.halted == p.stops || slices.ContainsFunc(p.signals.kept, is) {
-		return // nothing to do, or such a signal is kept already
+	if p.shifting > 0 || p.halted == p.stops {
+		return
 	}
-	p.signals.kept = slices.Insert(p.signals.kept, p.signals.sent, &wire.Signal{PID: p.pid, Info: wire.KernelSignal(sig)})
+	for _, m := range p.signals.All() {
+		if is(m) {
+			return // it is kept already
+		}
+	}
+	p.signals.Hasten(&wire.Signal{PID: p.pid, Info: wire.KernelSignal(sig)})
 }

@@ -40,7 +40,7 @@ type Config struct {
 func New(cfg Config) (*Core, error) {
 	c := &Core{launched: map[wire.PID]bool{}, calls: map[uint64]*wire.Call{}}
 	c.log.core = c
-	c.signals = signals{last: map[wire.PID]uint64{}, marks: map[wire.PID]uint64{}}
+	c.signals = signals{marks: map[wire.PID]uint64{}}
 	c.events = events{known: map[wire.PID]Known{}, first: 1}
 	if err := c.replay(cfg.Journal, cfg.Confirmed); err != nil {
 		return nil, err

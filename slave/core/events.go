@@ -32,7 +32,7 @@ func (c *Core) tell(in Told) {
 		c.sayEvents(in.Events)
 		for i := range all {
 			if all[i].Kind == wire.EventExited {
-				delete(c.signals.last, all[i].PID)
+				c.signals.given.Forget(all[i].PID)
 			}
 		}
 	}

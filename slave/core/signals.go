@@ -7,14 +7,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/unacked"
 	"bproc/wire"
 )
 
 // signals records which signals of the front end processes were given. The front end repeats
 // signals that it does not know to have been given.
 type signals struct {
-	boot  uint64              // of the front end; numbers of signals belong to one boot
-	last  map[wire.PID]uint64 // last signal given, of at most maxLast processes
+	given unacked.Marks       // of at most maxLast processes
 	marks map[wire.PID]uint64 // to be reported
 	soon  bool                // News will come
 }
@@ -48,19 +48,13 @@ func isKill(m *wire.Signal) bool {
 	return len(m.Info) >= 4 && unix.Signal(binary.LittleEndian.Uint32(m.Info)) == unix.SIGKILL
 }
 
-// fresh reports whether a signal has not been given yet.
+// fresh reports whether a signal has not been given yet. Nothing waits for the marks of another boot of the
+// front end.
 func (s *signals) fresh(m *wire.Signal) bool {
-	s.of(m)
-	return m.Seq == 0 || m.Seq > s.last[m.PID]
-}
-
-// of forgets signals of another boot of the front end: nothing waits for their marks.
-func (s *signals) of(m *wire.Signal) {
-	if m.Seq != 0 && m.Boot != s.boot {
-		s.boot = m.Boot
-		clear(s.last)
+	if s.given.Of(m.Boot, m.Seq) {
 		clear(s.marks)
 	}
+	return !s.given.Had(m.PID, m.Boot, m.Seq)
 }
 
 // given has the front end told that a signal was given, now or before.
@@ -69,11 +63,10 @@ func (c *Core) given(m *wire.Signal) {
 	if m.Seq == 0 {
 		return
 	}
-	if len(s.last) == maxLast {
-		clear(s.last) // init has it, too, for processes that live
+	if s.given.Len() == maxLast {
+		s.given.Clear() // init has them, too, for processes that live
 	}
-	s.last[m.PID] = max(m.Seq, s.last[m.PID])
-	s.marks[m.PID] = s.last[m.PID]
+	s.marks[m.PID] = s.given.Set(m.PID, m.Boot, m.Seq)
 	if !s.soon {
 		s.soon = true
 		c.emit(Soon{})
@@ -90,6 +83,6 @@ func (c *Core) news() {
 	}
 	clear(s.marks)
 	for part := range slices.Chunk(all, maxMarks) {
-		c.say(0, &wire.SignalsTaken{Marks: part, Boot: s.boot})
+		c.say(0, &wire.SignalsTaken{Marks: part, Boot: s.given.Boot()})
 	}
 }

@@ -46,7 +46,7 @@ func (l *launches) begin(pid wire.PID) (*launching, bool) {
 	}
 	n := &launching{ended: make(chan struct{})}
 	l.table[pid] = n
-	l.marks.forget(pid)
+	l.marks.Forget(pid)
 	return n, true
 }
 
@@ -138,7 +138,7 @@ func (l *launches) kill(pid wire.PID, n *launching, send func() error) error {
 func (l *launches) unmark(pid wire.PID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.marks.forget(pid)
+	l.marks.Forget(pid)
 }
 
 // killAll marks all launches under way, calls send, and returns the launches: the process of one
@@ -149,6 +149,6 @@ func (l *launches) killAll(send func() error) (map[wire.PID]*launching, error) {
 	for _, n := range l.table {
 		n.killed = true
 	}
-	l.marks.clear()
+	l.marks.Clear()
 	return maps.Clone(l.table), send()
 }

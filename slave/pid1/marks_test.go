@@ -20,7 +20,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%d, number %d: got %v, want %v", c.pid, c.seq, got, c.want)
 		}
 	}
-	m.forget(7)
+	m.Forget(7)
 	if m.had(numbered(7, 10, 1)) {
 		t.Error("mark of a process that has ended")
 	}
@@ -52,8 +52,8 @@ func TestMarksAreBounded(t *testing.T) {
 	for pid := range wire.PID(20 * leastCrowd) {
 		m.set(numbered(pid, 1, 1))
 	}
-	if len(m.last) > 2*leastCrowd {
-		t.Errorf("%d marks", len(m.last))
+	if m.Len() > 2*leastCrowd {
+		t.Errorf("%d marks", m.Len())
 	}
 	if !m.had(numbered(500, 1, 1)) {
 		t.Error("the mark of a process that is there is gone")
