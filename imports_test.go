@@ -85,7 +85,7 @@ var arrows = map[string][]string{
 	"internal/inherited":     nil,
 	"internal/job/door":      {"internal/peer"},
 	"internal/job/file":      {"nodeset", "internal/job/life", "internal/job/spec"},
-	"internal/job/jail":      {"internal/job/spec"},
+	"internal/job/jail":      {"internal/job/spec", "internal/probe"},
 	"internal/job/life":      nil,
 	"internal/job/place":     {"internal/job/life", "internal/job/spec", "internal/procstat", "wire"},
 	"internal/job/spec":      {"internal/ownthread", "internal/procstat", "wire"},

@@ -62,7 +62,7 @@ func sound(t *testing.T) *machine {
 	}
 	none := func(string) error { return nil }
 	m.Probes = check.Probes{
-		SetTID: func() error { return nil }, CloseRange: func() error { return nil }, Seccomp: func() error { return nil }, BPF: func() error { return nil },
+		SetTID: func() error { return nil }, CloseRange: func() error { return nil }, Landlock: func() (int, error) { return 6, nil }, Seccomp: func() error { return nil }, BPF: func() error { return nil },
 		Writable: none, SetUID: none, Image: none, Connect: none,
 		Capabilities: func(string) (uint64, error) { return 1 << unix.CAP_SYS_ADMIN, nil },
 		BuiltAs:      func(string) (string, error) { return release, nil },
@@ -174,6 +174,9 @@ var faults = []fault{
 	{"bpns without capability", check.FrontEnd, func(m *machine) { m.Capabilities = func(string) (uint64, error) { return 0, nil } }, "bpns", check.Warn, "cap_sys_admin", "setcap cap_sys_admin=ep /opt/bproc/bin/bpns"},
 	{"nosuid", check.FrontEnd, func(m *machine) { m.SetUID = bad }, "bpns", check.Warn, "it is bad", "nosuid"},
 	{"no PID namespaces", check.Node, func(m *machine) { m.remove("/proc/self/ns/pid") }, "pid namespaces", check.Fail, "CONFIG_PID_NS", "CONFIG_PID_NS"},
+	{"Landlock without scopes", check.Node, func(m *machine) { m.Landlock = func() (int, error) { return 2, nil } }, "jobs", check.Warn, "signal", "6.12"},
+	{"no Landlock", check.Node, func(m *machine) { m.Landlock = func() (int, error) { return 0, nil } }, "jobs", check.Warn, "sees", "5.19"},
+	{"Landlock is forbidden", check.Node, func(m *machine) { m.Landlock = func() (int, error) { return 0, unix.EPERM } }, "jobs", check.Fail, "not permitted", "seccomp profile"},
 	{"no close_range", check.Node, func(m *machine) { m.CloseRange = func() error { return unix.EPERM } }, "close_range", check.Fail, "not permitted", "seccomp profile"},
 	{"no seccomp", check.Node, func(m *machine) { m.Seccomp = func() error { return errBad } }, "seccomp", check.Fail, "it is bad", "CONFIG_SECCOMP_FILTER"},
 	{"no types", check.Node, func(m *machine) { m.remove("/sys/kernel/btf") }, "bpf", check.Fail, "types", "CONFIG_DEBUG_INFO_BTF"},

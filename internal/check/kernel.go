@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/internal/probe"
 )
 
 // The oldest kernel on which bproc works.
@@ -101,6 +103,21 @@ func seccompNotification(_ context.Context, s *subject) Result {
 		return s.lacking(err, "CONFIG_SECCOMP_FILTER", "CONFIG_CROSS_MEMORY_ATTACH")
 	}
 	return ok("there is user notification")
+}
+
+// jobs says what a job sees of other processes (docs/jobs.md).
+func jobs(_ context.Context, s *subject) Result {
+	switch v, err := s.Landlock(); {
+	case err != nil:
+		return failed(err, "a container's seccomp profile may forbid landlock_create_ruleset: allow it")
+	case v >= probe.LandlockSignals:
+		return ok("a job cannot see or signal processes of others")
+	case v >= probe.LandlockSight:
+		return warn("a job can signal other processes of its user: the kernel's Landlock is too old", "run jobs that do not trust each other as different users, or install Linux 6.12 or newer")
+	default:
+		return warn("a job sees other processes of its user and can signal them: the kernel has no Landlock, or one that is too old",
+			"run jobs that do not trust each other as different users; or install Linux 5.19 or newer, 6.12 for signals, with landlock among the kernel's parameters lsm=")
+	}
 }
 
 func bpf(_ context.Context, s *subject) Result {

@@ -31,10 +31,11 @@ type Machine struct {
 
 // Probes are functions for facts that files do not show.
 type Probes struct {
-	SetTID     func() error // clone3(2) with chosen process numbers
-	CloseRange func() error // close_range(2)
-	Seccomp    func() error // user notification
-	BPF        func() error // the programs of a node can be loaded
+	SetTID     func() error        // clone3(2) with chosen process numbers
+	CloseRange func() error        // close_range(2)
+	Landlock   func() (int, error) // the version of its interface
+	Seccomp    func() error        // user notification
+	BPF        func() error        // the programs of a node can be loaded
 
 	Writable     func(path string) error           // whether root can write to a directory
 	SetUID       func(path string) error           // whether file capabilities have an effect in a file system
@@ -55,6 +56,7 @@ func RealProbes() Probes {
 	return Probes{
 		SetTID:       probe.SetTID,
 		CloseRange:   probe.CloseRange,
+		Landlock:     probe.Landlock,
 		Seccomp:      seccomp,
 		BPF:          loadBPF,
 		Writable:     writable,

@@ -23,6 +23,7 @@ var table = []check{
 	{Node, "close_range", closeRange},
 	{Node, "seccomp", seccompNotification},
 	{Node, "bpf", bpf},
+	{Node, "jobs", jobs},
 	{Node, "cgroups", cgroups},
 	{Node, "pids controller", pidsController},
 	{Node, "systemd", systemd},

@@ -45,6 +45,26 @@ func CloseRange() error {
 	return nil
 }
 
+// Versions of Landlock's interface (landlock(7)): the first in which a domain takes other processes out of
+// sight without more (Linux 5.19), and the first with scopes for signals (Linux 6.12).
+const (
+	LandlockSight   = 2
+	LandlockSignals = 6
+)
+
+// Landlock returns the version of Landlock's interface; 0: there is none, or it is not switched on.
+func Landlock() (int, error) {
+	const version = 1 // LANDLOCK_CREATE_RULESET_VERSION
+	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
+	switch errno {
+	case 0:
+		return int(v), nil
+	case unix.ENOSYS, unix.EOPNOTSUPP:
+		return 0, nil
+	}
+	return 0, fmt.Errorf("landlock_create_ruleset: %w", errno)
+}
+
 // Ptrace checks whether Yama (Documentation/admin-guide/LSM/Yama.rst) forbids ptrace(2) to all
 // processes, including root's. Only a reboot lifts that.
 func (r Root) Ptrace() error {

@@ -48,8 +48,8 @@ func checkMachine(t *testing.T, m *cluster.Machine, user cluster.User, prepare s
 }
 
 // canWarn are the checks that may warn on a test's machines: of capabilities that the host lacks,
-// of its bounds, and of the view, which is not started.
-var canWarn = map[string]bool{"privileges": true, "tasks": true, "descriptors": true, "view": true}
+// of its kernel's Landlock, of its bounds, and of the view, which is not started.
+var canWarn = map[string]bool{"privileges": true, "jobs": true, "tasks": true, "descriptors": true, "view": true}
 
 func TestCheck(t *testing.T) {
 	t.Parallel()

@@ -117,7 +117,7 @@ func (r *reception) ownerAndMode(fd int, e *stream.Entry) error {
 		return unix.Fchmodat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), mode, 0)
 	}
 	if err := unix.Fchmodat(fd, "", mode, unix.AT_EMPTY_PATH); err != nil { // since Linux 6.6
-		return fmt.Errorf("set its mode without /proc: %w", err)
+		return fmt.Errorf("set its mode without /proc, which takes Linux 6.6: %w", err)
 	}
 	return nil
 }

@@ -9,13 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/job/spec"
-)
-
-// ABI versions of Landlock (landlock(7)): the first that lets files be moved between directories,
-// and the first with scopes for signals.
-const (
-	landlockRefer  = 2
-	landlockScopes = 6
+	"bproc/internal/probe"
 )
 
 // landlockSignal is LANDLOCK_SCOPE_SIGNAL.
@@ -51,16 +45,12 @@ func confine(s *spec.Spec, has []capability.Cap) error {
 // scope begins a Landlock domain that restricts only which processes the job sees and signals. On
 // kernels without scopes for signals, the domain handles one right, and grants it everywhere.
 func scope() error {
-	const version = 1 // LANDLOCK_CREATE_RULESET_VERSION
-	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
-	switch {
-	case errno == unix.ENOSYS || errno == unix.EOPNOTSUPP || errno == 0 && v < landlockRefer:
-		return nil // no Landlock: see the package comment
-	case errno != 0:
-		return errno
+	v, err := probe.Landlock()
+	if err != nil || v < probe.LandlockSight {
+		return err // no Landlock: see the package comment
 	}
 	attr, size := rulesetAttr{handledFS: unix.LANDLOCK_ACCESS_FS_REFER}, uintptr(sizeofOldRuleset)
-	if v >= landlockScopes {
+	if v >= probe.LandlockSignals {
 		attr, size = rulesetAttr{scoped: landlockSignal}, unsafe.Sizeof(attr)
 	}
 	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
