@@ -69,27 +69,8 @@ func impure(file *ast.File) (all []problem) {
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt:
-			all = append(all, problem{n.Pos(), "a goroutine"})
-		case *ast.SelectStmt, *ast.ChanType, *ast.SendStmt:
-			all = append(all, problem{n.Pos(), "a channel"})
-		case *ast.ImportSpec:
-			if n.Name != nil {
-				all = append(all, problem{n.Pos(), "another name for a package"})
-			}
-		case *ast.TypeSpec:
-			if keepsFunction(n.Type) {
-				all = append(all, problem{n.Pos(), "a type that keeps a function"})
-			}
-		case *ast.CallExpr:
-			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
-				all = append(all, problem{n.Pos(), "output"})
-			}
-		case *ast.SelectorExpr:
-			if of, ok := n.X.(*ast.Ident); ok && mayUse[of.Name] != nil && !isAllowed(of.Name, n.Sel.Name) {
-				all = append(all, problem{n.Pos(), "use of " + of.Name + "." + n.Sel.Name})
-			}
+		if what := forbidden(n); what != "" {
+			all = append(all, problem{n.Pos(), what})
 		}
 		return true
 	})
@@ -99,6 +80,33 @@ func impure(file *ast.File) (all []problem) {
 		}
 	}
 	return all
+}
+
+// forbidden says what is wrong with a construct in a core; empty: nothing.
+func forbidden(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return "a goroutine"
+	case *ast.SelectStmt, *ast.ChanType, *ast.SendStmt:
+		return "a channel"
+	case *ast.ImportSpec:
+		if n.Name != nil {
+			return "another name for a package"
+		}
+	case *ast.TypeSpec:
+		if keepsFunction(n.Type) {
+			return "a type that keeps a function"
+		}
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
+			return "output"
+		}
+	case *ast.SelectorExpr:
+		if of, ok := n.X.(*ast.Ident); ok && mayUse[of.Name] != nil && !isAllowed(of.Name, n.Sel.Name) {
+			return "use of " + of.Name + "." + n.Sel.Name
+		}
+	}
+	return ""
 }
 
 // keepsFunction reports whether a type or variable is a function or contains one.
