@@ -179,8 +179,10 @@ func (l *lab) settled(ctx context.Context) error {
 			return err
 		}
 		if err := l.node(j.node).await(ctx, "pgrep -fx 'sleep "+j.time+"'"); err != nil {
-			state, _ := front.run(ctx, "journalctl -b -n 20 --no-pager -o cat -u "+j.unit)
-			return errors.Join(err, errors.New(state))
+			const last = "journalctl -b -n 20 --no-pager -o short-monotonic -u "
+			state, _ := front.run(ctx, last+j.unit+"; "+last+"bpmaster")
+			there, _ := l.node(j.node).run(ctx, last+"bpslave")
+			return errors.Join(err, errors.New(state), errors.New(there))
 		}
 	}
 	return nil
