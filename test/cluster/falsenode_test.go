@@ -81,6 +81,14 @@ func (n *falseNode) addr() string { return n.c.Front.Addr.String() + ":2223" }
 // dial opens a session, and its control stream.
 func (n *falseNode) dial() {
 	n.t.Helper()
+	if err := n.maybeDial(); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// maybeDial is dial, unless the master ends the session at once.
+func (n *falseNode) maybeDial() error {
+	n.t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(n.t.Context()))
 	hello := wire.Hello{Version: wire.Version, Arch: "amd64", Host: n.machine.Name, BootID: "boot"}
 	session, err := link.Dial(ctx, link.DialConfig{Addr: n.relay, Identity: n.identity, Hello: hello, Log: slog.New(slog.DiscardHandler)})
@@ -99,10 +107,12 @@ func (n *falseNode) dial() {
 		close(ended)
 	}()
 	if n.control, err = session.Open(ctx); err != nil {
-		n.t.Fatal(err)
+		n.overBy(err)
+		return err
 	}
 	go n.listen(session, n.control, n.answered)
 	go n.accept(ctx, session, n.launches, n.bypasses)
+	return nil
 }
 
 // connect opens a session with an inventory, and adds the fields that every node has.
