@@ -91,6 +91,7 @@ func TestLastWords(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- k.run(t.Context(), m) }()
 	for k.out.Put(0, new(wire.GhostTaken)) == nil { // until a write has failed
+		k.out.Flush()
 		time.Sleep(time.Millisecond)
 	}
 	close(silent)
