@@ -39,8 +39,8 @@
 // gives a forked ghost to the tracer of its parent. A shard waits in wait4(2) for its ghosts.
 // Requests reach it through a queue and its bell, a signal that interrupts the wait. Workers carry
 // the requests out: coroutines on the shard's thread, of which one runs at a time. The reader of
-// the master's connection puts requests into the shards' queues. Shards write their reports themselves; the
-// writer does so when the connection takes no more.
+// the master's connection puts requests into the shards' queues. Shards write their reports
+// themselves; the writer does so when the connection takes no more.
 //
 // A ghost that is driven stops within microseconds, and the shard waits for it alone, which costs
 // least. After a millisecond or two a kernel timer interrupts that wait: the worker pauses until

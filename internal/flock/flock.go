@@ -15,6 +15,10 @@ import (
 // its descriptor to a child that has not executed its program yet; on a busy machine that takes a while.
 const patience = 2 * time.Second
 
+// pause is the time between two attempts. It is short, since nobody adopts ghosts or serves clients
+// meanwhile.
+const pause = time.Millisecond
+
 // ErrTaken says that another process has a lock.
 var ErrTaken = errors.New("another process has it")
 
@@ -22,7 +26,7 @@ var ErrTaken = errors.New("another process has it")
 func Take(f *os.File) error { return take(f, patience) }
 
 func take(f *os.File, patience time.Duration) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(patience / 100) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case err == nil:

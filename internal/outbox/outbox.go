@@ -135,8 +135,9 @@ func (o *Outbox) Flush() {
 }
 
 // Run writes collected frames to w, until done is closed, the outbox is closed or a write fails, and
-// returns why it failed. With try, Flush writes most of them: it must write what w takes without waiting, and return
-// the number of bytes; an error appears at the next write to w.
+// returns why it failed. With try, Flush writes most of them, and each Put must be followed by a
+// Flush: try writes what w takes without waiting, and returns the number of bytes; an error appears
+// at the next write to w.
 func (o *Outbox) Run(done <-chan struct{}, w io.Writer, try func([]byte) int) error {
 	var spare []byte
 	for {

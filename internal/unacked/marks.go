@@ -19,12 +19,13 @@ func (m *Marks) Len() int { return len(m.last) }
 
 // Had reports whether a process has got an item.
 func (m *Marks) Had(pid wire.PID, boot, number uint64) bool {
-	m.Of(boot, number)
+	m.SetBoot(boot, number)
 	return number != 0 && number <= m.last[pid]
 }
 
-// Of forgets the marks if an item is of another boot. It reports whether it is.
-func (m *Marks) Of(boot, number uint64) bool {
+// SetBoot forgets the marks if an item is the first of another boot, and reports whether it is. Had and
+// Set do so, too.
+func (m *Marks) SetBoot(boot, number uint64) bool {
 	if number == 0 || boot == m.boot {
 		return false
 	}
@@ -41,7 +42,7 @@ func (m *Marks) Set(pid wire.PID, boot, number uint64) uint64 {
 	if m.last == nil {
 		m.last = make(map[wire.PID]uint64)
 	}
-	m.Of(boot, number)
+	m.SetBoot(boot, number)
 	number = max(number, m.last[pid])
 	m.last[pid] = number
 	return number

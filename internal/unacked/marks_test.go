@@ -32,7 +32,7 @@ func TestMarks(t *testing.T) {
 	if m.Had(7, 1, 10) || !m.Had(9, 1, 12) {
 		t.Error("only the mark of 9 is kept")
 	}
-	if m.Of(1, 13) || m.Of(2, 0) || !m.Of(2, 1) || m.Had(9, 2, 5) || m.Len() != 0 {
+	if m.SetBoot(1, 13) || m.SetBoot(2, 0) || !m.SetBoot(2, 1) || m.Had(9, 2, 5) || m.Len() != 0 {
 		t.Errorf("marks of another boot: %d", m.Len())
 	}
 	m.Set(9, 2, 5)

@@ -51,7 +51,7 @@ func isKill(m *wire.Signal) bool {
 // fresh reports whether a signal has not been given yet. Nothing waits for the marks of another boot of the
 // front end.
 func (s *signals) fresh(m *wire.Signal) bool {
-	if s.given.Of(m.Boot, m.Seq) {
+	if s.given.SetBoot(m.Boot, m.Seq) {
 		clear(s.marks)
 	}
 	return !s.given.Had(m.PID, m.Boot, m.Seq)
