@@ -243,8 +243,12 @@ func (j *jobs) whole(r *ruledJob, runs map[string]bool) error {
 		}
 	}
 	down := strings.Count(string(events), "node down")
-	// A node may also be lost before it is known that it has started the process: then there is no output.
-	unsure := strings.Count(string(events), "it has nothing more of process") + strings.Count(string(events), " is down")
+	// A node may also be lost, or the job be stopped, before it is known that the node has started the process:
+	// then there is no output.
+	unsure := 0
+	for _, why := range []string{"it has nothing more of process", " is down", `"reason":"it was stopped"`} {
+		unsure += strings.Count(string(events), why)
+	}
 	if len(cut) > down || len(cut)+len(silent) > down+unsure {
 		return fmt.Errorf("of runs that have ended the logs are cut off: %q, or empty: %q; %d were lost with their node, and perhaps %d; events:\n%s", cut, silent, down, unsure, events)
 	}
