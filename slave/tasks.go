@@ -66,8 +66,9 @@ const (
 	fewNumbers      = 4096
 )
 
-// Tasks that have numbers of their own are counted in steps, with a step for init. Where there are
-// few numbers a step is small: other tasks can fork into its excess.
+// Tasks that have numbers of their own, with init, are counted in steps, so that not every command
+// writes the bound. Where there are few numbers a step is small: other tasks can fork into its excess,
+// which is less than two steps.
 const (
 	maxOwnStep   = 64
 	leastOwnStep = 16
@@ -250,13 +251,13 @@ func (t *tasks) adjustLocked() {
 	if t.numbers > 0 {
 		step = min(step, max(leastOwnStep, t.numbers/ownStepPart))
 	}
-	own := step + (t.launched+step-1)/step*step
+	own := (t.launched/step + 1) * step
 	spared := sparedPart
 	if t.numbers < fewNumbers {
 		spared = sparedPartOfFew
 	}
 	bound := uint64(own + t.numbers/spared*(spared-1))
-	if t.cgroup == nil || bound == t.bound {
+	if t.cgroup == nil || bound <= t.bound && t.bound <= bound+uint64(step) {
 		return
 	}
 	t.bound = bound

@@ -95,21 +95,26 @@ func TestTasks(t *testing.T) {
 	if launch(0) != nil {
 		t.Error("root is in a cgroup of its own")
 	}
-	check("one more with a number of its own", "bound 7128")
-	for range 63 {
+	for range 62 {
 		launch(0)
 	}
-	check("as many as were counted on")
+	check("as many with numbers of their own as were counted on")
 	launch(0)
-	check("more", "bound 7192")
-	tasks.ended()
+	check("one more", "bound 7128")
+	for range 128 {
+		launch(0)
+	}
+	check("more", "bound 7192", "bound 7256")
+	for range 129 {
+		tasks.ended()
+	}
 	check("fewer", "bound 7128")
 
 	tasks.budget(&wire.Budget{UID: 1000, Tasks: 50})
 	check("budget of somebody who is not there")
 	tasks.have(8000)
 	first := launch(1000)
-	check("the first of a user", "bound 7192", "user 1000 58")
+	check("the first of a user", "user 1000 58")
 	if !same(t, launch(1000), first) {
 		t.Error("a user has two cgroups")
 	}
@@ -155,7 +160,7 @@ func TestTasksOfGroups(t *testing.T) {
 	}
 	tasks.have(8000)
 	first := launch(1000, 7, 20)
-	check("the first of a user", "bound 7064", "bound 7128", "user 1000 0", "group 7 of 1000 21")
+	check("the first of a user", "bound 7064", "user 1000 0", "group 7 of 1000 21")
 	if !same(t, launch(1000, 7, 10), first) || same(t, launch(1000, 0, 0), first) {
 		t.Error("a group has not one cgroup of its own")
 	}
@@ -238,6 +243,32 @@ func TestTasksOfFewNumbers(t *testing.T) {
 			if least := int(tasks.bound) - launched; least < want {
 				t.Fatalf("only %d tasks can have %d numbers, when %d are launched", least, numbers, launched)
 			}
+		}
+	}
+}
+
+// TestBoundIsSteady: commands one after the other, and a number of them that goes up and down by one,
+// do not have the bound written each time.
+func TestBoundIsSteady(t *testing.T) {
+	for _, before := range []int{0, maxOwnStep - 1, maxOwnStep, 3*maxOwnStep - 1} {
+		group := new(madeUpGroup)
+		tasks := newTasks(slog.New(slog.DiscardHandler), group)
+		tasks.have(8192)
+		launch := func() {
+			if _, err := tasks.launch(&wire.Spawn{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range before {
+			launch()
+		}
+		group.did = nil
+		for range 100 {
+			launch()
+			tasks.ended()
+		}
+		if len(group.did) > 1 {
+			t.Errorf("%d launched: the bound was written %d times", before, len(group.did))
 		}
 	}
 }
