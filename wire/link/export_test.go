@@ -68,8 +68,15 @@ func AskToJoin(ctx context.Context, addr, text string, secret, csr []byte) error
 // FrameHeads is frameHeads.
 type FrameHeads struct{ frameHeads }
 
-// HoldBack is holdBack.
-func (h *FrameHeads) HoldBack(p []byte) bool { return h.holdBack(p) }
+// Urgencies of writes.
+const (
+	AtOnce   = atOnce
+	WithNext = withNext
+	Late     = late
+)
+
+// Of is of.
+func (h *FrameHeads) Of(p []byte) urgency { return h.of(p) }
 
 // OpenTime sets for a test how long a slave may leave a dropped stream open.
 func OpenTime(t *testing.T, d time.Duration) {

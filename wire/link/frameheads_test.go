@@ -25,9 +25,9 @@ func (r recorder) Write(p []byte) (int, error) {
 	return r.Conn.Write(p)
 }
 
-// TestHoldBack has yamux open a stream, write to it and close it. Only the openings and the heads of
-// bodies are held back, also when a body looks like a head.
-func TestHoldBack(t *testing.T) {
+// TestUrgency has yamux open a stream, write to it and close it. Only the openings and the heads of
+// bodies go with the next write, also when a body looks like a head; acceptances are late.
+func TestUrgency(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	r := recorder{near, make(chan []byte, 100)}
@@ -39,6 +39,7 @@ func TestHoldBack(t *testing.T) {
 	}
 	defer client.Close()
 	go func() { _, _ = io.Copy(io.Discard, far) }()
+	var heads link.FrameHeads
 	stream, err := client.OpenStream()
 	if err != nil {
 		t.Fatal(err)
@@ -54,24 +55,23 @@ func TestHoldBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var heads link.FrameHeads
 	for i, want := range []struct {
-		what string
-		held bool
+		what    string
+		urgency any
 	}{
-		{"the opening", true},
-		{"a head", true},
-		{"a body", false},
-		{"a head", true},
-		{"a body like a head", false},
-		{"a head", true},
-		{"a body like a head", false},
-		{"the end", false},
+		{"the opening", link.WithNext},
+		{"a head", link.WithNext},
+		{"a body", link.AtOnce},
+		{"a head", link.WithNext},
+		{"a body like a head", link.AtOnce},
+		{"a head", link.WithNext},
+		{"a body like a head", link.AtOnce},
+		{"the end", link.AtOnce},
 	} {
 		select {
 		case p := <-r.writes:
-			if held := heads.HoldBack(p); held != want.held {
-				t.Errorf("write %d, %s, %q: it is held back: %v, want %v", i, want.what, p, held, want.held)
+			if got := heads.Of(p); got != want.urgency {
+				t.Errorf("write %d, %s, %q: urgency %v, want %v", i, want.what, p, got, want.urgency)
 			}
 		case <-ctx.Done():
 			t.Fatalf("there is no write %d, %s", i, want.what)
@@ -106,6 +106,66 @@ func TestOpeningWaits(t *testing.T) {
 		}
 		if waited < 5 {
 			t.Errorf("%s: %d of 10 openings waited", name, waited)
+		}
+	}
+}
+
+// TestBookkeepingIsLate: that a stream was accepted, and the end of one that the other side has ended, go
+// with something else, or a little later if there is nothing.
+func TestBookkeepingIsLate(t *testing.T) {
+	m := newMaster(t, func(cfg *link.ListenConfig) { cfg.Lease, cfg.Interval = 10*time.Minute, time.Minute })
+	slave, here := m.pair(m.addr())
+	streams(t, slave, here)
+	sent := func(s *link.Session, what string) {
+		t.Helper()
+		for deadline := time.Now().Add(limit.Scaled(10 * time.Second)); s.Unsent() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d bytes are not sent", what, s.Unsent())
+			}
+		}
+	}
+	late := map[string]int{}
+	isLate := func(s *link.Session, what string) {
+		t.Helper()
+		if s.Unsent() > 0 {
+			late[what]++
+		}
+		sent(s, what)
+	}
+	for range 10 {
+		sent(here, "before")
+		sent(slave, "before")
+		stream, err := here.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Write([]byte("request")); err != nil {
+			t.Fatal(err)
+		}
+		accepted, err := slave.Accept(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		isLate(slave, "an acceptance")
+		if _, err := io.ReadFull(accepted, make([]byte, len("request"))); err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Drop(); err != nil {
+			t.Fatal(err)
+		}
+		isLate(here, "the end of a dropped stream")
+		if n, err := accepted.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+			t.Fatalf("the end of the other side: read %d, %v", n, err)
+		}
+		if err := accepted.Close(); err != nil {
+			t.Fatal(err)
+		}
+		isLate(slave, "an end after the other one")
+		<-stream.Gone()
+	}
+	for _, what := range []string{"an acceptance", "the end of a dropped stream", "an end after the other one"} {
+		if late[what] < 5 {
+			t.Errorf("%s was late %d times of 10", what, late[what])
 		}
 	}
 }

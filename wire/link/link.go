@@ -37,6 +37,7 @@ type link struct {
 	arrived  sync.Cond // Read waits for a connection
 	out      queue
 	heads    frameHeads
+	delayed  bool      // sendLate is going to run
 	acked    uint64    // bytes that the other side has received
 	stuckAt  uint64    // acked at the last check
 	stuck    time.Time // when acked was another, or nothing was to be acknowledged, or a connection began
@@ -109,16 +110,41 @@ func (l *link) take(p []byte) (*conn, parcel, error) {
 		return nil, parcel{}, l.err
 	}
 	l.out.add(p)
-	hold := l.heads.holdBack(p)
+	soon := l.heads.of(p)
 	c := l.cur
 	switch {
-	case hold || c == nil:
+	case soon == late:
+		l.delayLocked()
+		return nil, parcel{}, nil
+	case soon == withNext || c == nil:
 		return nil, parcel{}, nil
 	case l.writing || l.out.end-c.sent > tlsRecord:
 		c.wakeLocked()
 		return nil, parcel{}, nil
 	}
 	return c, c.parcelLocked(), nil
+}
+
+// lateTime is how long a write may wait for others that nobody waits for. It is longer than most
+// commands take, so that the end of one goes with the next one.
+const lateTime = 20 * time.Millisecond
+
+// delayLocked has what was written sent within lateTime. It makes no timer if there is one, and stops
+// none: both may wake a thread.
+func (l *link) delayLocked() {
+	if !l.delayed {
+		l.delayed = true
+		time.AfterFunc(lateTime, l.sendLate)
+	}
+}
+
+func (l *link) sendLate() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delayed = false
+	if l.cur != nil {
+		l.cur.wakeLocked()
+	}
 }
 
 // awaitRoom waits until Write would not wait: until the other side has acknowledged enough.

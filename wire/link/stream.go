@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/yamux"
@@ -30,6 +31,7 @@ type muxed struct {
 	dropped chan struct{} // closed by Drop
 	gone    chan struct{} // closed when the stream is removed after that
 	reading sync.Mutex    // held by the reader
+	heard   atomic.Bool   // the other side has closed the stream, and all it has sent was read
 }
 
 func (s *Session) stream(st *yamux.Stream) *muxed {
@@ -50,6 +52,8 @@ func (m *muxed) Read(p []byte) (int, error) {
 	n, err := m.read(p)
 	if n > 0 {
 		err = nil
+	} else if err == io.EOF {
+		m.heard.Store(true)
 	} else if err != nil && (m.isDropped() || m.s.readers.isOver()) { // this has woken it
 		err = io.EOF
 	}
@@ -72,11 +76,26 @@ func (m *muxed) isDropped() bool {
 	}
 }
 
+// Close implements [Stream]. Who has closed a stream does not wait for the other side to do so.
+func (m *muxed) Close() error {
+	if m.heard.Load() {
+		return m.closeLate()
+	}
+	return m.Stream.Close()
+}
+
+// closeLate is Close, and lets the other side know later.
+func (m *muxed) closeLate() error {
+	closed := m.s.link.closing(m.StreamID())
+	defer closed()
+	return m.Stream.Close()
+}
+
 // Drop implements [Stream].
 func (m *muxed) Drop() error {
 	var err error
 	m.once.Do(func() {
-		err = m.Close()
+		err = m.closeLate()
 		close(m.dropped)
 		_ = m.SetReadDeadline(past) // wakes the reader; cannot fail
 		if !m.s.begin(m.drain) {
