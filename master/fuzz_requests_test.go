@@ -263,8 +263,10 @@ func areFrames(t *testing.T, heard []byte) {
 // opened is a stream that a node has opened.
 type opened struct{ net.Conn }
 
-func (opened) Drop() error           { return nil }
-func (opened) Gone() <-chan struct{} { return nil }
+func (o opened) WriteLate(p []byte) (int, error) { return o.Write(p) }
+func (opened) Hurry()                            {}
+func (opened) Drop() error                       { return nil }
+func (opened) Gone() <-chan struct{}             { return nil }
 
 // FuzzViewer has node 3 open a stream and send any bytes on it, as a rule a viewer and its request,
 // and answer with any bytes. It must get only frames, and nothing may stay behind.

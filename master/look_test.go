@@ -28,8 +28,10 @@ func (s madeUpStreams) Open(context.Context) (link.Stream, error) {
 // piped is a pipe as a stream of a link.
 type piped struct{ net.Conn }
 
-func (p piped) Drop() error         { return p.Close() }
-func (piped) Gone() <-chan struct{} { return nil }
+func (p piped) WriteLate(b []byte) (int, error) { return p.Write(b) }
+func (piped) Hurry()                            {}
+func (p piped) Drop() error                     { return p.Close() }
+func (piped) Gone() <-chan struct{}             { return nil }
 
 // lookedAt is a master with node 3, which has process 60, and a client of it. Node 4, which is
 // down, has 61, and node 5 has never been up.

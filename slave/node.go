@@ -246,6 +246,7 @@ func (n *node) notSpawned(spawn *wire.Spawn, stage wire.Stage, errno unix.Errno)
 
 // status takes in what wait4(2) returned to init for one of its children.
 func (n *node) status(m *wire.InitStatus) {
+	n.stdios.Ends(m.PID)
 	if n.recorder.status(m) {
 		n.tasks.ended()
 		n.stdios.Ended(m.PID)

@@ -3,6 +3,7 @@ package stdio
 import (
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bproc/wire"
@@ -40,13 +41,34 @@ type batched interface {
 }
 
 // Write writes a frame.
-func (a *Client) Write(frame []byte) error {
+func (a *Client) Write(frame []byte) error { return a.write(frame, a.stream.Write) }
+
+func (a *Client) write(frame []byte, write func([]byte) (int, error)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.tellEventLocked(frame); err != nil {
 		return err
 	}
-	_, err := a.stream.Write(frame)
+	_, err := write(frame)
+	return err
+}
+
+// patient is a connection that can send a frame together with what others have to say next.
+type patient interface {
+	WriteLate(frame []byte) (int, error)
+	Hurry()
+}
+
+// WriteBefore writes a frame that comes just before something else, unless that is there already.
+func (a *Client) WriteBefore(frame []byte, isThere *atomic.Bool) error {
+	p, ok := a.stream.(patient)
+	if !ok || isThere.Load() {
+		return a.Write(frame)
+	}
+	err := a.write(frame, p.WriteLate)
+	if isThere.Load() {
+		p.Hurry()
+	}
 	return err
 }
 

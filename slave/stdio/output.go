@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +24,7 @@ type output struct {
 	pipe  syscall.RawConn
 	kept  *journal.Output
 	wake  chan struct{} // something is there for run, which waits
+	ends  atomic.Bool   // the end of the process is going to be reported, or has been
 
 	mu     sync.Mutex
 	next   *Client // to go on with
@@ -162,7 +164,9 @@ func (o *output) push() {
 	if o.at == nil || !o.end || o.told {
 		return
 	}
-	if o.at.Write(wire.AppendData(nil, o.t, o.stamp(), nil)) != nil {
+	// The end of a process follows the end of its output at once: what is told together wakes master
+	// and client once.
+	if o.at.WriteBefore(wire.AppendData(nil, o.t, o.stamp(), nil), &o.ends) != nil {
 		o.at = nil
 		return
 	}

@@ -21,7 +21,9 @@ func (s *Table) Resume(slot *journal.Slot, kept map[string][]*os.File, lives, st
 	if facts.Streams[0] && d.in == nil {
 		d.in = endedInput(slot.Input)
 	}
-	d.ended = !lives
+	if d.ended = !lives; d.ended {
+		d.ends()
+	}
 	s.mu.Lock()
 	if s.all == nil {
 		s.all = make(map[wire.PID]*Descriptors)

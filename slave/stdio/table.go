@@ -97,6 +97,13 @@ func (s *Table) HangUp(pid wire.PID) {
 	}
 }
 
+// Ends tells that the end of a process, if it is one, is going to be reported.
+func (s *Table) Ends(pid wire.PID) {
+	if d := s.Find(pid); d != nil {
+		d.ends()
+	}
+}
+
 // Ended tells that a process has ended.
 func (s *Table) Ended(pid wire.PID) {
 	if d := s.Find(pid); d != nil {

@@ -5,10 +5,11 @@ import "encoding/binary"
 // frameHeads tells which writes of yamux are not sent at once, so that a short exchange takes few
 // records and wakes the other side few times.
 type frameHeads struct {
-	body bool // the next write is a body
+	body     bool // the next write is a body
+	bodyLate bool // and late
 
-	// Streams that are being closed, and the other side waits for nothing more of them.
-	done map[uint32]bool
+	// Streams that are being written to or closed, and nobody waits for that.
+	late map[uint32]bool
 }
 
 // urgency is how soon a write must be sent.
@@ -28,45 +29,47 @@ func (h *frameHeads) of(p []byte) urgency {
 		typeData, typeWindowUpdate = 0, 1
 		flagSYN, flagACK, flagFIN  = 1, 2, 4
 	)
-	if h.body || len(p) != headSize {
+	switch {
+	case h.body && h.bodyLate:
+		h.body = false
+		return late
+	case h.body, len(p) != headSize:
 		h.body = false
 		return atOnce
 	}
-	if p[typeAt] == typeData {
-		h.body = binary.BigEndian.Uint32(p[lengthAt:]) > 0
+	isLate := h.late[binary.BigEndian.Uint32(p[streamAt:])]
+	flags := binary.BigEndian.Uint16(p[flagsAt:])
+	switch p[typeAt] {
+	case typeData:
+		h.body, h.bodyLate = binary.BigEndian.Uint32(p[lengthAt:]) > 0, isLate
 		if h.body {
 			return withNext
 		}
-		return atOnce
-	}
-	if p[typeAt] != typeWindowUpdate {
-		return atOnce
-	}
-	switch binary.BigEndian.Uint16(p[flagsAt:]) {
-	case flagSYN:
-		return withNext
-	case flagACK: // the one who has opened the stream does not wait for that
-		return late
-	case flagFIN:
-		if h.done[binary.BigEndian.Uint32(p[streamAt:])] {
+	case typeWindowUpdate:
+		switch {
+		case flags == flagSYN:
+			return withNext
+		case flags == flagACK: // who has opened the stream does not wait for that
+			return late
+		case flags == flagFIN && isLate:
 			return late
 		}
 	}
 	return atOnce
 }
 
-// closing says that a stream is being closed of which the other side waits for nothing more; it
-// returns what says that this is over.
-func (l *link) closing(stream uint32) (closed func()) {
+// beginLate makes the next write to a stream, or its end, late, until endLate.
+func (l *link) beginLate(stream uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.heads.done == nil {
-		l.heads.done = map[uint32]bool{}
+	if l.heads.late == nil {
+		l.heads.late = map[uint32]bool{}
 	}
-	l.heads.done[stream] = true
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.heads.done, stream)
-	}
+	l.heads.late[stream] = true
+}
+
+func (l *link) endLate(stream uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.heads.late, stream)
 }

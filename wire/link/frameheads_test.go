@@ -150,6 +150,20 @@ func TestBookkeepingIsLate(t *testing.T) {
 		if _, err := io.ReadFull(accepted, make([]byte, len("request"))); err != nil {
 			t.Fatal(err)
 		}
+		for _, hurry := range []bool{false, true} {
+			if _, err := stream.WriteLate([]byte("more")); err != nil {
+				t.Fatal(err)
+			}
+			if hurry {
+				stream.Hurry()
+				sent(here, "what was hurried")
+			} else {
+				isLate(here, "what was written late")
+			}
+			if _, err := io.ReadFull(accepted, make([]byte, len("more"))); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := stream.Drop(); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +177,7 @@ func TestBookkeepingIsLate(t *testing.T) {
 		isLate(slave, "an end after the other one")
 		<-stream.Gone()
 	}
-	for _, what := range []string{"an acceptance", "the end of a dropped stream", "an end after the other one"} {
+	for _, what := range []string{"an acceptance", "what was written late", "the end of a dropped stream", "an end after the other one"} {
 		if late[what] < 5 {
 			t.Errorf("%s was late %d times of 10", what, late[what])
 		}

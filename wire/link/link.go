@@ -140,8 +140,15 @@ func (l *link) delayLocked() {
 
 func (l *link) sendLate() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.delayed = false
+	l.mu.Unlock()
+	l.sendNow()
+}
+
+// sendNow sends what is late.
+func (l *link) sendNow() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.cur != nil {
 		l.cur.wakeLocked()
 	}

@@ -47,6 +47,9 @@ type Session struct {
 // other side still sends. The channel of Gone is closed when the stream is removed after that. The
 // session of a slave that leaves many dropped streams open for long is closed.
 //
+// WriteLate is Write of a few bytes that nobody waits for: unless something else is sent before, by this
+// stream or another, they are sent within lateTime, or with the next call of Hurry.
+//
 // A write deadline bounds only the wait for a reader that is behind: while the link is cut and its
 // send buffer full, writing waits for the link.
 type Stream interface {
@@ -54,6 +57,8 @@ type Stream interface {
 	SetDeadline(time.Time) error
 	SetReadDeadline(time.Time) error
 	SetWriteDeadline(time.Time) error
+	WriteLate([]byte) (int, error)
+	Hurry()
 	Drop() error
 	Gone() <-chan struct{}
 }

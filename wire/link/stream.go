@@ -86,10 +86,20 @@ func (m *muxed) Close() error {
 
 // closeLate is Close, and lets the other side know later.
 func (m *muxed) closeLate() error {
-	closed := m.s.link.closing(m.StreamID())
-	defer closed()
+	m.s.link.beginLate(m.StreamID())
+	defer m.s.link.endLate(m.StreamID())
 	return m.Stream.Close()
 }
+
+// WriteLate implements [Stream].
+func (m *muxed) WriteLate(p []byte) (int, error) {
+	m.s.link.beginLate(m.StreamID())
+	defer m.s.link.endLate(m.StreamID())
+	return m.Stream.Write(p)
+}
+
+// Hurry implements [Stream].
+func (m *muxed) Hurry() { m.s.link.sendNow() }
 
 // Drop implements [Stream].
 func (m *muxed) Drop() error {
