@@ -1,6 +1,10 @@
 package master
 
-import "bproc/wire"
+import (
+	"time"
+
+	"bproc/wire"
+)
 
 // wantsEnded says whether a client wants to be told how its process has ended.
 func (c *clientConn) wantsEnded(wants bool) {
@@ -17,14 +21,27 @@ func (c *clientConn) tellEnded(how wire.Ended) {
 	}
 }
 
+// lateTime is how long the end of output waits for the end of the process.
+const lateTime = 20 * time.Millisecond
+
 // sayEnded tells a client how its process has ended, unless the client has gone before, or the
-// session with the node has ended.
+// session with the node has ended. Until then it writes what is late after lateTime.
 func (c *clientConn) sayEnded(out *outlet, gone, over <-chan struct{}) error {
-	select {
-	case how := <-c.ended:
-		return out.end(&how)
-	case <-gone:
-	case <-over:
+	var late <-chan time.Time
+	for {
+		select {
+		case how := <-c.ended:
+			return out.end(&how)
+		case <-out.waits:
+			late = time.After(lateTime)
+		case <-late:
+			if err := out.writeLate(); err != nil {
+				return err
+			}
+		case <-gone:
+			return nil
+		case <-over:
+			return out.writeLate()
+		}
 	}
-	return nil
 }

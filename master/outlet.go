@@ -19,10 +19,18 @@ type outlet struct {
 
 	mu    sync.Mutex // guards the fields below; with reports it is also held during writes
 	walk  frameWalk
-	ended *wire.Ended // to be written after the present frame
-	told  bool        // it has been written
+	late  []byte        // ends of output, which go with what comes next
+	waits chan struct{} // there is something late
+	ended *wire.Ended   // to be written after the present frame
+	told  bool          // it has been written
 }
 
+func newOutlet(client stream, reports bool) *outlet {
+	return &outlet{client: client, reports: reports, waits: make(chan struct{}, 1)}
+}
+
+// Write implements [io.Writer]. The end of a process follows the end of its output at once, so the latter waits for
+// it, to wake the client once.
 func (o *outlet) Write(b []byte) (int, error) {
 	if len(b) > smallBuffer && !o.wide {
 		o.wide = true
@@ -33,6 +41,17 @@ func (o *outlet) Write(b []byte) (int, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.betweenFramesLocked() && o.ended == nil && !o.told && areEnds(b) {
+		o.late = append(o.late, b...)
+		select {
+		case o.waits <- struct{}{}:
+		default:
+		}
+		return len(b), nil
+	}
+	if err := o.writeLateLocked(); err != nil {
+		return 0, err
+	}
 	n, err := o.client.Write(b)
 	if err != nil {
 		return n, err
@@ -43,6 +62,38 @@ func (o *outlet) Write(b []byte) (int, error) {
 	return n, o.endLocked()
 }
 
+// areEnds reports whether b is frames that end an output, and nothing else.
+func areEnds(b []byte) bool {
+	for rest := b; len(rest) > 0; rest = rest[wire.HeaderSize:] {
+		if len(rest) < wire.HeaderSize {
+			return false
+		}
+		h, err := wire.ParseHeader(rest[:wire.HeaderSize])
+		if err != nil || h.Length > 0 || h.Type != wire.TypeStdout && h.Type != wire.TypeStderr {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// writeLate writes what is late.
+func (o *outlet) writeLate() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.writeLateLocked()
+}
+
+func (o *outlet) writeLateLocked() error {
+	if len(o.late) == 0 {
+		return nil
+	}
+	_, err := o.client.Write(o.late)
+	o.late = nil
+	return err
+}
+
+func (o *outlet) betweenFramesLocked() bool { return o.walk.left == 0 && o.walk.have == 0 }
+
 // end tells the client how its process has ended, between two frames.
 func (o *outlet) end(how *wire.Ended) error {
 	o.mu.Lock()
@@ -52,12 +103,14 @@ func (o *outlet) end(how *wire.Ended) error {
 }
 
 func (o *outlet) endLocked() error {
-	if o.ended == nil || o.walk.left > 0 || o.walk.have > 0 {
+	if o.ended == nil || !o.betweenFramesLocked() {
 		return nil
 	}
-	how := o.ended
-	o.ended = nil
-	err := wire.Write(o.client, 0, how)
+	frames, err := wire.Append(o.late, 0, o.ended)
+	o.late, o.ended = nil, nil
+	if err == nil {
+		_, err = o.client.Write(frames)
+	}
 	o.told = err == nil
 	return err
 }

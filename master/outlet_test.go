@@ -31,7 +31,7 @@ func TestOutlet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	out := &outlet{client: conn}
+	out := newOutlet(conn, false)
 	if _, err := out.Write(make([]byte, smallBuffer)); err != nil || out.wide {
 		t.Errorf("after a little: wide %v, %v", out.wide, err)
 	}
@@ -65,7 +65,7 @@ func TestEndedComesBetweenFrames(t *testing.T) {
 	how := &wire.Ended{Status: 7, Usage: &wire.Usage{User: 5}}
 	for _, at := range []int{0, wire.HeaderSize + 3, len(first), len(first) + len(second)} {
 		client, master := net.Pipe()
-		o := &outlet{client: master, reports: true}
+		o := newOutlet(master, true)
 		all := slices.Concat(first, second)
 		go func() {
 			defer master.Close()
@@ -100,5 +100,49 @@ func TestEndedComesBetweenFrames(t *testing.T) {
 		if len(got) != 3 || ended != want {
 			t.Errorf("at %d: got %v", at, got)
 		}
+	}
+}
+
+// TestEndOfOutputIsLate: the ends of output go with the end of the process in one write, with more output, or by
+// themselves if nothing else comes.
+func TestEndOfOutputIsLate(t *testing.T) {
+	ends := slices.Concat(wire.AppendData(nil, wire.TypeStdout, 1, nil), wire.AppendData(nil, wire.TypeStderr, 1, nil))
+	text := wire.AppendData(nil, wire.TypeStderr, 1, []byte("text"))
+	how := wire.Ended{Status: 7, Usage: &wire.Usage{User: 5}}
+	told, err := wire.Append(nil, 0, &how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		then func(c *clientConn, out *outlet) error
+		want []byte // of one write
+	}{
+		"the end of the process": {func(c *clientConn, _ *outlet) error { c.tellEnded(how); return nil }, slices.Concat(ends, told)},
+		"more output":            {func(_ *clientConn, out *outlet) error { _, err := out.Write(text); return err }, ends},
+		"nothing":                {func(*clientConn, *outlet) error { return nil }, ends},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, master := net.Pipe()
+			defer client.Close()
+			c := new(clientConn)
+			c.wantsEnded(true)
+			out := newOutlet(master, true)
+			gone, said := make(chan struct{}), make(chan error, 1)
+			if n, err := out.Write(ends); n != len(ends) || err != nil {
+				t.Fatalf("write: %d, %v", n, err)
+			}
+			go func() { said <- c.sayEnded(out, gone, nil) }()
+			wrote := make(chan error, 1)
+			go func() { wrote <- test.then(c, out) }()
+			buf := make([]byte, 1000)
+			n, err := client.Read(buf)
+			if err != nil || !slices.Equal(buf[:n], test.want) {
+				t.Errorf("read %q, %v; want %q", buf[:n], err, test.want)
+			}
+			client.Close()
+			<-wrote
+			close(gone)
+			<-said
+		})
 	}
 }

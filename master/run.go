@@ -179,7 +179,7 @@ func (c *clientConn) leave(ctx context.Context, stream stream) error {
 func (c *clientConn) relay(ctx context.Context, pid wire.PID, s *slaveConn, stream stream) error {
 	var group errgroup.Group
 	var lost, left atomic.Bool
-	out := &outlet{client: c.conn, reports: c.ended != nil}
+	out := newOutlet(c.conn, c.ended != nil)
 	said, gone := make(chan struct{}), make(chan struct{})
 	if out.reports {
 		group.Go(func() error {
