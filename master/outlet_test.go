@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -127,22 +128,21 @@ func TestEndOfOutputIsLate(t *testing.T) {
 			c := new(clientConn)
 			c.wantsEnded(true)
 			out := newOutlet(master, true)
-			gone, said := make(chan struct{}), make(chan error, 1)
+			gone := make(chan struct{})
 			if n, err := out.Write(ends); n != len(ends) || err != nil {
 				t.Fatalf("write: %d, %v", n, err)
 			}
-			go func() { said <- c.sayEnded(out, gone, nil) }()
-			wrote := make(chan error, 1)
-			go func() { wrote <- test.then(c, out) }()
+			var both sync.WaitGroup
+			both.Go(func() { _ = c.sayEnded(out, gone, nil) }) // fails when the client leaves
+			both.Go(func() { _ = test.then(c, out) })
 			buf := make([]byte, 1000)
 			n, err := client.Read(buf)
 			if err != nil || !slices.Equal(buf[:n], test.want) {
 				t.Errorf("read %q, %v; want %q", buf[:n], err, test.want)
 			}
 			client.Close()
-			<-wrote
 			close(gone)
-			<-said
+			both.Wait()
 		})
 	}
 }

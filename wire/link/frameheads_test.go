@@ -3,6 +3,7 @@ package link_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -168,7 +169,7 @@ func TestBookkeepingIsLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		isLate(here, "the end of a dropped stream")
-		if n, err := accepted.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		if n, err := accepted.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
 			t.Fatalf("the end of the other side: read %d, %v", n, err)
 		}
 		if err := accepted.Close(); err != nil {

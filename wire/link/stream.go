@@ -52,7 +52,7 @@ func (m *muxed) Read(p []byte) (int, error) {
 	n, err := m.read(p)
 	if n > 0 {
 		err = nil
-	} else if err == io.EOF {
+	} else if errors.Is(err, io.EOF) {
 		m.heard.Store(true)
 	} else if err != nil && (m.isDropped() || m.s.readers.isOver()) { // this has woken it
 		err = io.EOF
@@ -95,7 +95,7 @@ func (m *muxed) closeLate() error {
 func (m *muxed) WriteLate(p []byte) (int, error) {
 	m.s.link.beginLate(m.StreamID())
 	defer m.s.link.endLate(m.StreamID())
-	return m.Stream.Write(p)
+	return m.Write(p)
 }
 
 // Hurry implements [Stream].
