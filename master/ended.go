@@ -25,7 +25,7 @@ func (c *clientConn) tellEnded(how wire.Ended) {
 const lateTime = 20 * time.Millisecond
 
 // sayEnded tells a client how its process has ended, unless the client has gone before, or the
-// session with the node has ended. Until then it writes what is late after lateTime.
+// session with the node has ended. Ends of output that wait for it are written after lateTime.
 func (c *clientConn) sayEnded(out *outlet, gone, over <-chan struct{}) error {
 	var late <-chan time.Time
 	for {
@@ -33,15 +33,18 @@ func (c *clientConn) sayEnded(out *outlet, gone, over <-chan struct{}) error {
 		case how := <-c.ended:
 			return out.end(&how)
 		case <-out.waits:
-			late = time.After(lateTime)
+			if late == nil {
+				late = time.After(lateTime)
+			}
 		case <-late:
+			late = nil
 			if err := out.writeLate(); err != nil {
 				return err
 			}
 		case <-gone:
 			return nil
 		case <-over:
-			return out.writeLate()
+			return out.endAlone()
 		}
 	}
 }

@@ -19,8 +19,9 @@ type outlet struct {
 
 	mu    sync.Mutex // guards the fields below; with reports it is also held during writes
 	walk  frameWalk
-	late  []byte        // ends of output, which go with what comes next
+	late  []byte        // ends of output, which go with the next bytes
 	waits chan struct{} // there is something late
+	alone bool          // the end of the process will not come: nothing is late
 	ended *wire.Ended   // to be written after the present frame
 	told  bool          // it has been written
 }
@@ -41,7 +42,7 @@ func (o *outlet) Write(b []byte) (int, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.betweenFramesLocked() && o.ended == nil && !o.told && areEnds(b) {
+	if o.maybeLateLocked() && areEnds(b) && len(o.late)+len(b) <= maxLate {
 		o.late = append(o.late, b...)
 		select {
 		case o.waits <- struct{}{}:
@@ -62,6 +63,14 @@ func (o *outlet) Write(b []byte) (int, error) {
 	return n, o.endLocked()
 }
 
+// maxLate is the size of the ends of both outputs.
+const maxLate = 2 * wire.HeaderSize
+
+// maybeLateLocked reports whether an end of output may be late here.
+func (o *outlet) maybeLateLocked() bool {
+	return o.betweenFramesLocked() && o.ended == nil && !o.told && !o.alone
+}
+
 // areEnds reports whether b is frames that end an output, and nothing else.
 func areEnds(b []byte) bool {
 	for rest := b; len(rest) > 0; rest = rest[wire.HeaderSize:] {
@@ -80,6 +89,14 @@ func areEnds(b []byte) bool {
 func (o *outlet) writeLate() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.writeLateLocked()
+}
+
+// endAlone is writeLate, and from now on nothing is late.
+func (o *outlet) endAlone() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.alone = true
 	return o.writeLateLocked()
 }
 

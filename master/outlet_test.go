@@ -2,12 +2,14 @@ package master
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"golang.org/x/sys/unix"
 
@@ -120,9 +122,10 @@ func TestEndOfOutputIsLate(t *testing.T) {
 	}{
 		"the end of the process": {func(c *clientConn, _ *outlet) error { c.tellEnded(how); return nil }, slices.Concat(ends, told)},
 		"more output":            {func(_ *clientConn, out *outlet) error { _, err := out.Write(text); return err }, ends},
+		"more ends":              {func(_ *clientConn, out *outlet) error { _, err := out.Write(ends); return err }, ends},
 		"nothing":                {func(*clientConn, *outlet) error { return nil }, ends},
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			client, master := net.Pipe()
 			defer client.Close()
 			c := new(clientConn)
@@ -138,11 +141,35 @@ func TestEndOfOutputIsLate(t *testing.T) {
 			buf := make([]byte, 1000)
 			n, err := client.Read(buf)
 			if err != nil || !slices.Equal(buf[:n], test.want) {
-				t.Errorf("read %q, %v; want %q", buf[:n], err, test.want)
+				t.Errorf("%s: read %q, %v; want %q", name, buf[:n], err, test.want)
 			}
 			client.Close()
 			close(gone)
 			both.Wait()
 		})
+	}
+}
+
+// TestEndOfOutputAfterTheSession: when the session has ended, no end of output waits for the end of the process.
+func TestEndOfOutputAfterTheSession(t *testing.T) {
+	end := wire.AppendData(nil, wire.TypeStdout, 1, nil)
+	client, master := net.Pipe()
+	defer client.Close()
+	c := new(clientConn)
+	c.wantsEnded(true)
+	out := newOutlet(master, true)
+	over := make(chan struct{})
+	close(over)
+	if err := c.sayEnded(out, nil, over); err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan error, 1)
+	go func() { _, err := out.Write(end); wrote <- err }()
+	got := make([]byte, len(end))
+	if _, err := io.ReadFull(client, got); err != nil || !slices.Equal(got, end) {
+		t.Errorf("read %q, %v; want %q", got, err, end)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
 	}
 }

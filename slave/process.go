@@ -22,6 +22,8 @@ type process struct {
 	pid     wire.PID
 }
 
+var _ stdio.Patient = link.Stream(nil) // else ends of output are never late
+
 // serve handles a process stream, from its first frame to its end.
 func (p *process) serve(reader *wire.Reader, first wire.Message) (err error) {
 	a := stdio.NewClient(p.stream)

@@ -243,6 +243,12 @@ func TestTasksOfFewNumbers(t *testing.T) {
 			if least := int(tasks.bound) - launched; least < want {
 				t.Fatalf("only %d tasks can have %d numbers, when %d are launched", least, numbers, launched)
 			}
+			for left := launched - 1; left >= 0; left-- {
+				tasks.ended()
+				if room := int(tasks.bound) - left; room < want || room > numbers {
+					t.Fatalf("%d tasks can have %d numbers, when %d of %d are left", room, numbers, left, launched)
+				}
+			}
 		}
 	}
 }

@@ -53,20 +53,21 @@ func (a *Client) write(frame []byte, write func([]byte) (int, error)) error {
 	return err
 }
 
-// patient is a connection that can send a frame together with what others have to say next.
-type patient interface {
+// Patient is a connection that can send a frame together with the next one of whatever stream.
+type Patient interface {
 	WriteLate(frame []byte) (int, error)
 	Hurry()
 }
 
-// WriteBefore writes a frame that comes just before something else, unless that is there already.
-func (a *Client) WriteBefore(frame []byte, isThere *atomic.Bool) error {
-	p, ok := a.stream.(patient)
-	if !ok || isThere.Load() {
+// WriteBefore writes a frame that another one will follow at once, by this stream or another. When the other one
+// has perhaps been sent, it does not wait for that.
+func (a *Client) WriteBefore(frame []byte, sent *atomic.Bool) error {
+	p, ok := a.stream.(Patient)
+	if !ok || sent.Load() {
 		return a.Write(frame)
 	}
 	err := a.write(frame, p.WriteLate)
-	if isThere.Load() {
+	if sent.Load() {
 		p.Hurry()
 	}
 	return err

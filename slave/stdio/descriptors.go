@@ -157,16 +157,6 @@ func (d *Descriptors) Run() {
 	d.done()
 }
 
-// ends tells that the end of the process is going to be reported: the end of its output does not wait for
-// that any more.
-func (d *Descriptors) ends() {
-	for _, o := range d.out {
-		if o != nil {
-			o.ends.Store(true)
-		}
-	}
-}
-
 // Fail gives up the descriptors of a process that could not be started.
 func (d *Descriptors) Fail() {
 	d.pipes.closeOutput()

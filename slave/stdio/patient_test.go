@@ -71,6 +71,11 @@ func TestEndOfOutputIsLate(t *testing.T) {
 					t.Fatalf("no %q", want)
 				}
 			}
+			d.Close()
+			s.work.Wait()
+			if len(c.written) > 0 {
+				t.Errorf("then %q", <-c.written)
+			}
 		})
 	}
 }

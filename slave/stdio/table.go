@@ -97,10 +97,19 @@ func (s *Table) HangUp(pid wire.PID) {
 	}
 }
 
-// Ends tells that the end of a process, if it is one, is going to be reported.
+// Ends tells that the end of a process is perhaps going to be reported. From now on the end of its output does not
+// wait for that.
 func (s *Table) Ends(pid wire.PID) {
 	if d := s.Find(pid); d != nil {
 		d.ends()
+	}
+}
+
+func (d *Descriptors) ends() {
+	for _, o := range d.out {
+		if o != nil {
+			o.ends.Store(true)
+		}
 	}
 }
 

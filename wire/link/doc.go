@@ -32,9 +32,9 @@
 // goroutine that exists only while there is something to write. link.writing is set while one of
 // them writes.
 //
-// What nobody waits for is late (frameheads.go): that a stream was accepted, the end of a stream that is not used
-// any more, and what WriteLate writes. It goes with the next bytes of the link, or 20 ms later. Of the frames of a
-// short command half are such, and each would wake the other side.
+// Some frames are late (frameheads.go), because nobody waits for them: the acceptance of a stream, the end of a
+// stream that is not used any more, and the bytes of WriteLate. They are sent with the next bytes of the link, or after
+// 20 ms. A short command has as many late frames as others, and each would wake the other side.
 //
 // A master has thousands of links, most of them idle. Each has two goroutines of yamux and that of
 // Session.Serve, and no timer, except while something is late.

@@ -75,7 +75,10 @@ const (
 	Late     = late
 )
 
-// Of is of.
+// SetLate makes the next write to a stream, or its end, late.
+func (h *FrameHeads) SetLate(stream uint32) { h.late = map[uint32]bool{stream: true} }
+
+// Of returns the urgency of the next write.
 func (h *FrameHeads) Of(p []byte) urgency { return h.of(p) }
 
 // OpenTime sets for a test how long a slave may leave a dropped stream open.

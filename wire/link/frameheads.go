@@ -49,7 +49,7 @@ func (h *frameHeads) of(p []byte) urgency {
 		switch {
 		case flags == flagSYN:
 			return withNext
-		case flags == flagACK: // who has opened the stream does not wait for that
+		case flags == flagACK: // the opener waits for it only after many bytes: see muxed.Read
 			return late
 		case flags == flagFIN && isLate:
 			return late

@@ -27,7 +27,7 @@ func (r recorder) Write(p []byte) (int, error) {
 }
 
 // TestUrgency has yamux open a stream, write to it and close it. Only the openings and the heads of
-// bodies go with the next write, also when a body looks like a head; acceptances are late.
+// bodies go with the next write, also when a body looks like a head.
 func TestUrgency(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
@@ -76,6 +76,35 @@ func TestUrgency(t *testing.T) {
 			}
 		case <-ctx.Done():
 			t.Fatalf("there is no write %d, %s", i, want.what)
+		}
+	}
+}
+
+// TestLate has acceptances late, and bytes and ends of streams that are marked, but no window: a sender waits for
+// that.
+func TestLate(t *testing.T) {
+	const data, update, none, ack, fin = 0, 1, 0, 2, 4
+	head := func(kind, flags, stream byte, length byte) []byte {
+		return []byte{0, kind, 0, flags, 0, 0, 0, stream, 0, 0, 0, length}
+	}
+	var heads link.FrameHeads
+	heads.SetLate(3)
+	for _, want := range []struct {
+		what    string
+		p       []byte
+		urgency any
+	}{
+		{"an acceptance", head(update, ack, 1, 9), link.Late},
+		{"an end", head(update, fin, 1, 0), link.AtOnce},
+		{"the end of a marked stream", head(update, fin, 3, 0), link.Late},
+		{"the window of a marked stream", head(update, none, 3, 9), link.AtOnce},
+		{"a head of a marked stream", head(data, none, 3, 4), link.WithNext},
+		{"its body", []byte("body"), link.Late},
+		{"a head", head(data, none, 1, 4), link.WithNext},
+		{"a body", []byte("body"), link.AtOnce},
+	} {
+		if got := heads.Of(want.p); got != want.urgency {
+			t.Errorf("%s: urgency %v, want %v", want.what, got, want.urgency)
 		}
 	}
 }

@@ -125,8 +125,8 @@ func (l *link) take(p []byte) (*conn, parcel, error) {
 	return c, c.parcelLocked(), nil
 }
 
-// lateTime is how long a write may wait for others that nobody waits for. It is longer than most
-// commands take, so that the end of one goes with the next one.
+// lateTime is the longest delay of a late write. Most commands take less, so that the end of one goes with
+// the next one.
 const lateTime = 20 * time.Millisecond
 
 // delayLocked has what was written sent within lateTime. It makes no timer if there is one, and stops

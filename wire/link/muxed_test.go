@@ -63,7 +63,7 @@ func TestMuxedRead(t *testing.T) {
 	conn.is.Store(true)
 	got := 1
 	for p := make([]byte, size); got < size; {
-		n, err := (&muxed{Stream: in, s: newSession(nil, nil)}).Read(p)
+		n, err := (&muxed{Stream: in, s: newSession(newLink("", pace{}, func() {}), nil)}).Read(p)
 		if err != nil {
 			t.Fatalf("after %d bytes of %d: %v", got+n, size, err)
 		}

@@ -181,7 +181,9 @@ func (s *Session) Open(ctx context.Context) (Stream, error) {
 		if a.err != nil {
 			return nil, s.blame(a.err)
 		}
-		return s.stream(a.stream), nil
+		m := s.stream(a.stream)
+		m.opened = true
+		return m, nil
 	case <-s.link.done:
 		return nil, s.link.reason()
 	case <-ctx.Done():

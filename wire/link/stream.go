@@ -31,7 +31,9 @@ type muxed struct {
 	dropped chan struct{} // closed by Drop
 	gone    chan struct{} // closed when the stream is removed after that
 	reading sync.Mutex    // held by the reader
+	opened  bool          // by this side
 	heard   atomic.Bool   // the other side has closed the stream, and all it has sent was read
+	got     int           // bytes that were read, while that counts; guarded by reading
 }
 
 func (s *Session) stream(st *yamux.Stream) *muxed {
@@ -52,12 +54,27 @@ func (m *muxed) Read(p []byte) (int, error) {
 	n, err := m.read(p)
 	if n > 0 {
 		err = nil
+		m.accept(n)
 	} else if errors.Is(err, io.EOF) {
 		m.heard.Store(true)
 	} else if err != nil && (m.isDropped() || m.s.readers.isOver()) { // this has woken it
 		err = io.EOF
 	}
 	return n, err
+}
+
+// many is how many bytes a stream has when its acceptance, which may be late, is sent: the opener may send 256 KiB
+// before it has that.
+const many = 64 << 10
+
+// accept counts bytes that were read.
+func (m *muxed) accept(n int) {
+	if m.got >= many {
+		return
+	}
+	if m.got += n; m.got >= many && !m.opened {
+		m.s.link.sendNow()
+	}
 }
 
 // read reads even if the stream is dropped.
@@ -76,7 +93,7 @@ func (m *muxed) isDropped() bool {
 	}
 }
 
-// Close implements [Stream]. Who has closed a stream does not wait for the other side to do so.
+// Close implements [Stream]. If the other side has closed the stream before, it waits for nothing more.
 func (m *muxed) Close() error {
 	if m.heard.Load() {
 		return m.closeLate()
@@ -105,7 +122,11 @@ func (m *muxed) Hurry() { m.s.link.sendNow() }
 func (m *muxed) Drop() error {
 	var err error
 	m.once.Do(func() {
-		err = m.closeLate()
+		if m.opened {
+			err = m.closeLate()
+		} else {
+			err = m.Close()
+		}
 		close(m.dropped)
 		_ = m.SetReadDeadline(past) // wakes the reader; cannot fail
 		if !m.s.begin(m.drain) {
