@@ -78,8 +78,8 @@ const (
 // SetLate makes the next write to a stream, or its end, late.
 func (h *FrameHeads) SetLate(stream uint32) { h.late = map[uint32]bool{stream: true} }
 
-// Of returns the urgency of the next write.
-func (h *FrameHeads) Of(p []byte) urgency { return h.of(p) }
+// Urgency is urgencyOf.
+func (h *FrameHeads) Urgency(p []byte) urgency { return h.urgencyOf(p) }
 
 // OpenTime sets for a test how long a slave may leave a dropped stream open.
 func OpenTime(t *testing.T, d time.Duration) {

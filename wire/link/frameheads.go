@@ -21,8 +21,8 @@ const (
 	late             // within lateTime: nobody waits for it
 )
 
-// of returns the urgency of p, the next write. The format is that of yamux's specification (spec.md).
-func (h *frameHeads) of(p []byte) urgency {
+// urgencyOf returns the urgency of p, the next write. The format is that of yamux's specification (spec.md).
+func (h *frameHeads) urgencyOf(p []byte) urgency {
 	const (
 		headSize, typeAt, flagsAt, streamAt, lengthAt = 12, 1, 2, 4, 8
 

@@ -71,7 +71,7 @@ func TestUrgency(t *testing.T) {
 	} {
 		select {
 		case p := <-r.writes:
-			if got := heads.Of(p); got != want.urgency {
+			if got := heads.Urgency(p); got != want.urgency {
 				t.Errorf("write %d, %s, %q: urgency %v, want %v", i, want.what, p, got, want.urgency)
 			}
 		case <-ctx.Done():
@@ -103,7 +103,7 @@ func TestLate(t *testing.T) {
 		{"a head", head(data, none, 1, 4), link.WithNext},
 		{"a body", []byte("body"), link.AtOnce},
 	} {
-		if got := heads.Of(want.p); got != want.urgency {
+		if got := heads.Urgency(want.p); got != want.urgency {
 			t.Errorf("%s: urgency %v, want %v", want.what, got, want.urgency)
 		}
 	}

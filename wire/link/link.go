@@ -110,13 +110,13 @@ func (l *link) take(p []byte) (*conn, parcel, error) {
 		return nil, parcel{}, l.err
 	}
 	l.out.add(p)
-	soon := l.heads.of(p)
+	urgency := l.heads.urgencyOf(p)
 	c := l.cur
 	switch {
-	case soon == late:
+	case urgency == late:
 		l.delayLocked()
 		return nil, parcel{}, nil
-	case soon == withNext || c == nil:
+	case urgency == withNext || c == nil:
 		return nil, parcel{}, nil
 	case l.writing || l.out.end-c.sent > tlsRecord:
 		c.wakeLocked()

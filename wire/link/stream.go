@@ -54,7 +54,7 @@ func (m *muxed) Read(p []byte) (int, error) {
 	n, err := m.read(p)
 	if n > 0 {
 		err = nil
-		m.accept(n)
+		m.countRead(n)
 	} else if errors.Is(err, io.EOF) {
 		m.heard.Store(true)
 	} else if err != nil && (m.isDropped() || m.s.readers.isOver()) { // this has woken it
@@ -63,16 +63,16 @@ func (m *muxed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// many is how many bytes a stream has when its acceptance, which may be late, is sent: the opener may send 256 KiB
-// before it has that.
-const many = 64 << 10
+// acceptAfter is the number of bytes after which the acceptance of a stream is not late any more: the opener may send
+// 256 KiB before it has the acceptance.
+const acceptAfter = 64 << 10
 
-// accept counts bytes that were read.
-func (m *muxed) accept(n int) {
-	if m.got >= many {
+// countRead counts bytes that were read.
+func (m *muxed) countRead(n int) {
+	if m.got >= acceptAfter {
 		return
 	}
-	if m.got += n; m.got >= many && !m.opened {
+	if m.got += n; m.got >= acceptAfter && !m.opened {
 		m.s.link.sendNow()
 	}
 }
