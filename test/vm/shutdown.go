@@ -48,9 +48,9 @@ func (m *machine) quick(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stuck, err := m.run(ctx, "journalctl -b -1 -o cat _PID=1 | grep 'Failed unmounting' || true")
+	stuck, err := m.run(ctx, "journalctl -b -1 -o short-monotonic | grep -B 40 -A 5 'Failed unmounting' || true")
 	if err != nil || stuck != "" {
-		return errors.Join(err, fmt.Errorf("%s: %s", m.name, stuck))
+		return errors.Join(err, fmt.Errorf("%s: a file system could not be unmounted:\n%s", m.name, stuck))
 	}
 	took, units, err := shutdownTime(out, begin)
 	if err != nil {
