@@ -168,9 +168,9 @@ func unmounted(at string, err error) error {
 	return fmt.Errorf("mount %s: %w (an ordinary user needs fusermount3, set-uid, the right to open /dev/fuse, and the directory)", at, err)
 }
 
-// lay mounts the real procfs on the mount point.
+// lay mounts the real procfs on the mount point. The mount stays, so it must be possible to unmount it.
 func (v *View) lay(at string) error {
-	tree, err := copyProc(v.cfg.Space)
+	tree, err := copyProc(v.cfg.Space, withoutAutomounts)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/ownthread"
@@ -24,7 +26,7 @@ const procPath = "/proc"
 
 // openReal opens the procfs in the mount namespace of a process, or in this one (0).
 func openReal(space int) (real, error) {
-	fd, err := copyProc(space)
+	fd, err := copyProc(space, nil)
 	mountable := err == nil
 	switch {
 	case mountable:
@@ -47,10 +49,11 @@ func openReal(space int) (real, error) {
 }
 
 // copyProc returns a copy of the mount of procfs in a process's mount namespace, or in this one
-// (0), with the mounts in it. The copy is not mounted. Mounts on the copy must not propagate to the
-// original, so the copy is private: it is made of a private mount in a mount namespace that only
-// this function has. (mount_setattr(2), which would not need that, requires Linux 5.12.)
-func copyProc(space int) (tree int, err error) {
+// (0), with the mounts in it that leave does not remove; nil: all. The copy is not mounted. Mounts
+// on the copy must not propagate to the original, so the copy is private: it is made of a private
+// mount in a mount namespace that only this function has. (mount_setattr(2), which would not need
+// that, requires Linux 5.12.)
+func copyProc(space int, leave func() error) (tree int, err error) {
 	tree = -1
 	err = ownthread.Do(func() error {
 		if space != 0 {
@@ -60,6 +63,11 @@ func copyProc(space int) (tree int, err error) {
 		}
 		if err := leaveProc(); err != nil {
 			return err
+		}
+		if leave != nil {
+			if err := leave(); err != nil {
+				return err
+			}
 		}
 		tree, err = copyMount()
 		return err
@@ -91,6 +99,31 @@ func leaveProc() error {
 	}
 	if err := unix.Mount("", procPath, "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mount of %s private: %w", procPath, err)
+	}
+	return nil
+}
+
+// withoutAutomounts unmounts what is mounted automatically (autofs(5)) below /proc in the namespace
+// of the calling thread, which is its own. systemd has such a mount there, and does not unmount a
+// copy of it, so that at shutdown the mount that has the copy would be busy.
+func withoutAutomounts() error {
+	automatic := map[string]bool{}
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+		automatic[m.Mountpoint] = automatic[m.Mountpoint] || m.FSType == "autofs"
+		return !strings.HasPrefix(m.Mountpoint, procPath+"/"), false
+	})
+	if err != nil {
+		return fmt.Errorf("look for automatic mounts in %s: %w", procPath, err)
+	}
+	for _, m := range mounts {
+		if !automatic[m.Mountpoint] {
+			continue
+		}
+		// Each call unmounts the topmost of those on one another. EINVAL: it is one with those
+		// around it, as they are from another user namespace.
+		if err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("unmount a copy of %s: %w", m.Mountpoint, err)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,70 @@
+package procfs
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// automounts mounts autofs in procfs, and tmpfs on that, in a mount namespace. The kernel lets those
+// in the group of the file system's server pass, and does not ask the server.
+const automounts = `mount -i -t autofs -o fd=3,pgrp=$$,minproto=5,maxproto=5,direct test /proc/sys/fs &&
+mount -t tmpfs test /proc/sys/fs && echo mounted && read end`
+
+// TestKeptProcCanBeUnmounted copies procfs as Keep does, with an automatic mount in it, which has
+// another mount on it.
+func TestKeptProcCanBeUnmounted(t *testing.T) {
+	server, kernel, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	defer kernel.Close()
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "sh", "-c", automounts)
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{kernel}, os.Stderr
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "mounted\n" {
+		t.Fatalf("the mount namespace: %q, %v", line, err)
+	}
+	for _, tc := range []struct {
+		name  string
+		leave func() error
+		want  error
+	}{
+		{"with all mounts", nil, unix.EBUSY},
+		{"without automatic ones", withoutAutomounts, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tree, err := copyProc(cmd.Process.Pid, tc.leave)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := t.TempDir()
+			if err := attach(tree, at); err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.Unmount(at, 0); err != tc.want {
+				t.Errorf("unmount: got %v, want %v", err, tc.want)
+			}
+			if tc.want != nil {
+				if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
