@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// automounts mounts autofs in procfs, and tmpfs on that, in a mount namespace. The kernel lets those
-// in the group of the file system's server pass, and does not ask the server.
+// automounts mounts autofs in procfs, and tmpfs on that. The kernel lets those in the group of the
+// file system's server pass, and does not ask the server.
 const automounts = `mount -i -t autofs -o fd=3,pgrp=$$,minproto=5,maxproto=5,direct test /proc/sys/fs &&
 mount -t tmpfs test /proc/sys/fs && echo mounted && read end`
 
-// TestKeptProcCanBeUnmounted copies procfs as Keep does, with an automatic mount in it, which has
-// another mount on it.
+// TestKeptProcCanBeUnmounted copies the procfs of another PID namespace as Keep does, with an
+// automatic mount in it, which has another mount on it.
 func TestKeptProcCanBeUnmounted(t *testing.T) {
 	server, kernel, err := os.Pipe()
 	if err != nil {
@@ -24,9 +24,8 @@ func TestKeptProcCanBeUnmounted(t *testing.T) {
 	}
 	defer server.Close()
 	defer kernel.Close()
-	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "sh", "-c", automounts)
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc", "setsid", "sh", "-c", automounts)
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{kernel}, os.Stderr
-	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +42,7 @@ func TestKeptProcCanBeUnmounted(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name  string
-		leave func() error
+		leave func(*os.File) error
 		want  error
 	}{
 		{"with all mounts", nil, unix.EBUSY},

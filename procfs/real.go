@@ -53,9 +53,15 @@ func openReal(space int) (real, error) {
 // on the copy must not propagate to the original, so the copy is private: it is made of a private
 // mount in a mount namespace that only this function has. (mount_setattr(2), which would not need
 // that, requires Linux 5.12.)
-func copyProc(space int, leave func() error) (tree int, err error) {
+func copyProc(space int, leave func(self *os.File) error) (tree int, err error) {
 	tree = -1
 	err = ownthread.Do(func() error {
+		// In the mount namespace of a process space, this thread has no number in /proc.
+		self, err := os.Open(procPath + "/thread-self")
+		if err != nil {
+			return fmt.Errorf("copy the mount of %s: %w", procPath, err)
+		}
+		defer self.Close()
 		if space != 0 {
 			if err := enterMounts(space); err != nil {
 				return err
@@ -65,7 +71,7 @@ func copyProc(space int, leave func() error) (tree int, err error) {
 			return err
 		}
 		if leave != nil {
-			if err := leave(); err != nil {
+			if err := leave(self); err != nil {
 				return err
 			}
 		}
@@ -106,9 +112,15 @@ func leaveProc() error {
 // withoutAutomounts unmounts what is mounted automatically (autofs(5)) below /proc in the namespace
 // of the calling thread, which is its own. systemd has such a mount there, and does not unmount a
 // copy of it, so that at shutdown the mount that has the copy would be busy.
-func withoutAutomounts() error {
+func withoutAutomounts(self *os.File) error {
+	fd, err := unix.Openat(int(self.Fd()), "mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("look for automatic mounts in %s: %w", procPath, err)
+	}
+	list := os.NewFile(uintptr(fd), "mountinfo")
+	defer list.Close()
 	automatic := map[string]bool{}
-	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+	mounts, err := mountinfo.GetMountsFromReader(list, func(m *mountinfo.Info) (skip, stop bool) {
 		automatic[m.Mountpoint] = automatic[m.Mountpoint] || m.FSType == "autofs"
 		return !strings.HasPrefix(m.Mountpoint, procPath+"/"), false
 	})
