@@ -41,15 +41,15 @@ func TestKeptProcCanBeUnmounted(t *testing.T) {
 		t.Fatalf("the mount namespace: %q, %v", line, err)
 	}
 	for _, tc := range []struct {
-		name  string
-		leave func(*os.File) error
-		want  error
+		name      string
+		automatic bool
+		want      error
 	}{
-		{"with all mounts", nil, unix.EBUSY},
-		{"without automatic ones", withoutAutomounts, nil},
+		{"with all mounts", true, unix.EBUSY},
+		{"without automatic ones", false, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tree, err := copyProc(cmd.Process.Pid, tc.leave)
+			tree, err := copyProc(cmd.Process.Pid, tc.automatic)
 			if err != nil {
 				t.Fatal(err)
 			}

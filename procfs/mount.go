@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"bproc/procfs/guard"
@@ -102,19 +103,9 @@ func (v *View) probe() (fs unix.Statfs_t, err error) {
 
 // mountedView reports whether the topmost mount on a directory is a view.
 func mountedView(at string) bool {
-	mounts, err := os.ReadFile(procPath + "/self/mountinfo")
-	if err != nil {
-		return false
-	}
-	view := false
-	for line := range strings.Lines(string(mounts)) {
-		// Options between the mount point and the type end with a dash (proc_pid_mountinfo(5)).
-		about, kind, _ := strings.Cut(line, " - ")
-		if f := strings.Fields(about); len(f) > 4 && f[4] == filepath.Clean(at) {
-			view = strings.HasPrefix(kind, "fuse."+fsName+" ")
-		}
-	}
-	return view
+	at = filepath.Clean(at)
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) { return m.Mountpoint != at, false })
+	return err == nil && len(mounts) > 0 && mounts[len(mounts)-1].FSType == "fuse."+fsName
 }
 
 // ErrServed means that a view is already mounted.
@@ -170,7 +161,7 @@ func unmounted(at string, err error) error {
 
 // lay mounts the real procfs on the mount point. The mount stays, so it must be possible to unmount it.
 func (v *View) lay(at string) error {
-	tree, err := copyProc(v.cfg.Space, withoutAutomounts)
+	tree, err := copyProc(v.cfg.Space, false)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ const procPath = "/proc"
 
 // openReal opens the procfs in the mount namespace of a process, or in this one (0).
 func openReal(space int) (real, error) {
-	fd, err := copyProc(space, nil)
+	fd, err := copyProc(space, true)
 	mountable := err == nil
 	switch {
 	case mountable:
@@ -49,19 +49,20 @@ func openReal(space int) (real, error) {
 }
 
 // copyProc returns a copy of the mount of procfs in a process's mount namespace, or in this one
-// (0), with the mounts in it that leave does not remove; nil: all. The copy is not mounted. Mounts
-// on the copy must not propagate to the original, so the copy is private: it is made of a private
-// mount in a mount namespace that only this function has. (mount_setattr(2), which would not need
-// that, requires Linux 5.12.)
-func copyProc(space int, leave func(self *os.File) error) (tree int, err error) {
+// (0), with the mounts in it, automatic ones (autofs(5)) only if they are wanted. The copy is not
+// mounted. Mounts on the copy must not propagate to the original, so the copy is private: it is made
+// of a private mount in a mount namespace that only this function has. (mount_setattr(2), which
+// would not need that, requires Linux 5.12.)
+func copyProc(space int, automatic bool) (tree int, err error) {
 	tree = -1
 	err = ownthread.Do(func() error {
-		// In the mount namespace of a process space, this thread has no number in /proc.
-		self, err := os.Open(procPath + "/thread-self")
-		if err != nil {
-			return fmt.Errorf("copy the mount of %s: %w", procPath, err)
+		var self *os.File
+		if !automatic { // in the mount namespace of a process space, this thread has no number in /proc
+			if self, err = os.Open(procPath + "/thread-self"); err != nil {
+				return fmt.Errorf("copy the mount of %s: %w", procPath, err)
+			}
+			defer self.Close()
 		}
-		defer self.Close()
 		if space != 0 {
 			if err := enterMounts(space); err != nil {
 				return err
@@ -70,8 +71,8 @@ func copyProc(space int, leave func(self *os.File) error) (tree int, err error) 
 		if err := leaveProc(); err != nil {
 			return err
 		}
-		if leave != nil {
-			if err := leave(self); err != nil {
+		if !automatic {
+			if err := unmountAutomatic(self); err != nil {
 				return err
 			}
 		}
@@ -109,10 +110,10 @@ func leaveProc() error {
 	return nil
 }
 
-// withoutAutomounts unmounts what is mounted automatically (autofs(5)) below /proc in the namespace
-// of the calling thread, which is its own. systemd has such a mount there, and does not unmount a
-// copy of it, so that at shutdown the mount that has the copy would be busy.
-func withoutAutomounts(self *os.File) error {
+// unmountAutomatic unmounts the automatic mounts below /proc in the namespace of the calling thread,
+// which is its own. self is the thread's directory in procfs. systemd has such a mount there, and
+// does not unmount a copy of it, so that at shutdown the mount that has the copy would be busy.
+func unmountAutomatic(self *os.File) error {
 	fd, err := unix.Openat(int(self.Fd()), "mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("look for automatic mounts in %s: %w", procPath, err)

@@ -151,7 +151,7 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) (er
 		return err
 	}
 	if v.inside {
-		if v.tree, err = copyProc(v.cfg.Space, nil); err != nil { // now: the view may cover it
+		if v.tree, err = copyProc(v.cfg.Space, true); err != nil { // now: the view may cover it
 			return err
 		}
 		defer v.closeTree()
