@@ -80,7 +80,7 @@ NEEDED := \
 # "bpctl check": both belong on front ends and on nodes.
 BIN  := bpsh bprsh bpstat bpctl bpcp bpjob bpns
 SBIN := bpmaster bpprocfs
-LIB  := bpkeeper bpinit bpcheck bpjail
+LIB  := bpkeeper bpgroups bpinit bpcheck bpjail
 CGO  := bpslave
 
 ifdef RACE # the race detector needs cgo

@@ -106,13 +106,15 @@ var arrows = map[string][]string{
 	"internal/sysmon":        nil,
 	"internal/taskgroup":     {"internal/probe", "internal/procstat"},
 
-	"ghost":  {"wire", "pidmap", "ghost/mark", "internal/probe", "internal/longcall", "internal/outbox", "internal/peer", "internal/procstat", "internal/quietsock", "internal/flock", "internal/unacked"},
+	"ghost":  {"wire", "pidmap", "ghost/groupkill", "ghost/mark", "internal/probe", "internal/longcall", "internal/outbox", "internal/peer", "internal/procstat", "internal/quietsock", "internal/flock", "internal/unacked"},
 	"master": {"internal/accounts", "internal/recording", "nodeset", "wire", "wire/link", "pidmap", "ghost", "master/core", "master/nodeup", "master/store", "procfs/status", "internal/crowd", "internal/flock", "internal/giveback", "internal/hosts", "internal/longcall", "internal/nearest", "internal/outbox", "internal/peer", "internal/service", "internal/taskgroup", "internal/procstat", "internal/pidfd"},
 
-	"ghost/mark":    nil,
-	"master/core":   {"wire", "pidmap", "internal/unacked"},
-	"master/nodeup": {"wire", "internal/ownthread"},
-	"master/store":  {"internal/flock"},
+	"ghost/groupkill":      {"wire"},
+	"ghost/groupkill/load": {"ghost/groupkill"},
+	"ghost/mark":           nil,
+	"master/core":          {"wire", "pidmap", "internal/unacked"},
+	"master/nodeup":        {"wire", "internal/ownthread"},
+	"master/store":         {"internal/flock"},
 
 	"procfs":       {"wire", "procfs/guard", "internal/crowd", "internal/longcall", "internal/ownthread", "internal/procstat"},
 	"procfs/guard": {"internal/inherited", "internal/pidfd"},
@@ -143,6 +145,7 @@ var arrows = map[string][]string{
 	"cmd/bpcheck":           {"cmd/internal/bpcheck", "cmd/internal/release", "internal/check", "internal/probe", "master"},
 	"cmd/bpmaster":          {"cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/processors", "internal/service", "internal/sparselog", "internal/sysmon", "master"},
 	"cmd/bpslave":           {"cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/processors", "internal/sparselog", "internal/sysmon", "slave", "wire/link"},
+	"cmd/bpgroups":          {"ghost/groupkill/load"},
 	"cmd/bpkeeper":          {"cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/sparselog", "internal/sysmon", "ghost"},
 	"cmd/bpinit":            {"internal/sparselog", "slave/pid1"},
 	"cmd/bpjob":             {"cmd/internal/bpjob", "cmd/internal/terminal", "internal/job/door"},
@@ -272,7 +275,7 @@ func TestLinked(t *testing.T) {
 		t.Error("bpslave does not link libcontainer: this test looks for the wrong package")
 	}
 	static := list(t, "0")
-	for _, command := range []string{"bpsh", "bprsh", "bpstat", "bpctl", "bpcp", "bpjob", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs", "bpcheck", "bpjail"} {
+	for _, command := range []string{"bpsh", "bprsh", "bpstat", "bpctl", "bpcp", "bpjob", "bpmaster", "bpkeeper", "bpinit", "bpns", "bpprocfs", "bpcheck", "bpgroups", "bpjail"} {
 		if slices.Contains(static["bproc/cmd/"+command].Deps, "runtime/cgo") {
 			t.Errorf("%s cannot be built without cgo", command)
 		}

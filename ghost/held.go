@@ -34,6 +34,8 @@ type held struct {
 
 	plain bool // a mark has been sent without its value, see sendMark
 
+	groupKill uint64 // when the last signal for its group was sent that it got, see forGroup
+
 	halts    bool        // its process is stopped, according to the master
 	marked   bool        // a mark came while the ghost was being driven, and must be sent again
 	toStop   unix.Signal // signal to stop it with at the next mark; 0: none

@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Socket string // unix socket for the master
 	Image  string // path of the ghost's image
+	Groups string // path of the program bpgroups
 	Shards int    // threads; 0: default
 }
 
@@ -36,6 +37,7 @@ type Keeper struct {
 	shards []*shard
 	owners *registry
 	events *reports
+	groups groupKills
 }
 
 // New returns a keeper for a ghost image, which must exist.
@@ -57,7 +59,7 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	k := &Keeper{cfg: cfg, rules: rules, log: log, owners: newRegistry(), events: newReports(log)}
 	for range cfg.Shards {
 		s := newShard(cfg.Image, rules, k.events, k.owners, log)
-		s.remaps = remaps
+		s.remaps, s.groups = remaps, &k.groups
 		k.shards = append(k.shards, s)
 	}
 	return k, nil
@@ -87,6 +89,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 	if err := interruptible(alarmSignal); err != nil {
 		return err
 	}
+	defer func() {
+		if err := k.groups.close(); err != nil {
+			k.log.Warn("process groups are watched on", "err", err)
+		}
+	}()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range k.shards {
 		s.mark = mark
@@ -99,6 +106,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	if err := k.seizeFormer(ctx); err != nil {
 		k.log.Error("ghosts of a former keeper are not seized", "err", err)
 	}
+	group.Go(func() error { k.watchGroups(ctx); return nil })
 	group.Go(func() error { return k.serve(ctx, l) })
 	return group.Wait()
 }

@@ -30,7 +30,7 @@ type keptSignals struct {
 }
 
 type signalQueue struct {
-	unacked.Queue[*siginfo]
+	unacked.Queue[*wire.GhostSignal]
 
 	dropped bool // some could not be kept
 }
@@ -46,26 +46,29 @@ func newKeptSignals() keptSignals {
 
 // add gives a signal its number and keeps it. When there is no room, the oldest signal of that
 // ghost is dropped, and full is true the first time. SIGKILL is always kept: a ghost gets it once.
-func (k *keptSignals) add(pid wire.PID, info *siginfo) (seq uint64, full bool) {
+func (k *keptSignals) add(m *wire.GhostSignal) (full bool) {
 	k.seq++
-	q := k.of[pid]
+	m.Seq = k.seq
+	q := k.of[m.PID]
 	if q == nil {
 		q = new(signalQueue)
-		k.of[pid] = q
+		k.of[m.PID] = q
 	}
 	if q.Len() >= maxKept || k.count >= maxKeptAll && q.Len() >= leastKept {
 		full, q.dropped = !q.dropped, true
-		if q.DropOldest(func(s *siginfo) bool { return s.signal() != unix.SIGKILL }) {
+		if q.DropOldest(func(m *wire.GhostSignal) bool { return !kills(m) }) {
 			k.count--
-		} else if info.signal() != unix.SIGKILL {
-			return k.seq, full
+		} else if !kills(m) {
+			return full
 		}
 	}
-	q.Add(k.seq, info)
+	q.Add(m.Seq, m)
 	q.Next() // it is being reported
 	k.count++
-	return k.seq, full
+	return full
 }
+
+func kills(m *wire.GhostSignal) bool { return (*siginfo)(m.Info).signal() == unix.SIGKILL }
 
 // taken forgets the signals of a ghost up to a number.
 func (k *keptSignals) taken(m wire.Mark) {
@@ -90,9 +93,9 @@ func (k *keptSignals) forget(pid wire.PID) {
 // all returns the kept signals in the order in which they came.
 func (k *keptSignals) all() []*wire.GhostSignal {
 	all := make([]*wire.GhostSignal, 0, k.count)
-	for pid, q := range k.of {
-		for seq, info := range q.All() {
-			all = append(all, &wire.GhostSignal{PID: pid, Info: info[:], Seq: seq})
+	for _, q := range k.of {
+		for _, m := range q.All() {
+			all = append(all, m)
 		}
 	}
 	slices.SortFunc(all, func(a, b *wire.GhostSignal) int { return cmp.Compare(a.Seq, b.Seq) })

@@ -19,6 +19,13 @@ func (k *keptSignals) has(zero uint64) []string {
 	return has
 }
 
+// put keeps a signal of a ghost, and returns its number.
+func (k *keptSignals) put(pid wire.PID, sig unix.Signal) (seq uint64, full bool) {
+	m := &wire.GhostSignal{PID: pid, Info: signalInfo(sig, 0)[:]}
+	full = k.add(m)
+	return m.Seq, full
+}
+
 func TestKept(t *testing.T) {
 	k := newKeptSignals()
 	zero := k.seq
@@ -29,9 +36,9 @@ func TestKept(t *testing.T) {
 	}{
 		{"none", func() {}, []string{}},
 		{"of two ghosts", func() {
-			k.add(7, signalInfo(15, 0))
-			k.add(5, signalInfo(10, 0))
-			k.add(7, signalInfo(12, 0))
+			k.put(7, 15)
+			k.put(5, 10)
+			k.put(7, 12)
 		}, []string{"7: 15 at 1", "5: 10 at 2", "7: 12 at 3"}},
 		{"taken by another", func() { k.taken(wire.Mark{PID: 6, Seq: zero + 9}) }, []string{"7: 15 at 1", "5: 10 at 2", "7: 12 at 3"}},
 		{"taken up to a number", func() { k.taken(wire.Mark{PID: 7, Seq: zero + 2}) }, []string{"5: 10 at 2", "7: 12 at 3"}},
@@ -56,10 +63,10 @@ func TestKept(t *testing.T) {
 func TestKeptBounds(t *testing.T) {
 	k := newKeptSignals()
 	zero := k.seq
-	k.add(1, signalInfo(unix.SIGKILL, 0))
+	k.put(1, unix.SIGKILL)
 	fulls := 0
 	for range maxKept + 9 {
-		if _, full := k.add(1, signalInfo(50, 0)); full {
+		if _, full := k.put(1, 50); full {
 			fulls++
 		}
 	}
@@ -71,21 +78,21 @@ func TestKeptBounds(t *testing.T) {
 	}
 	for pid := wire.PID(2); k.count < maxKeptAll; pid++ {
 		for range maxKept {
-			k.add(pid, signalInfo(50, 0))
+			k.put(pid, 50)
 		}
 	}
 	const late = 1000
 	for i := range leastKept {
-		if _, full := k.add(late, signalInfo(15, 0)); full || k.of[late].Len() != i+1 {
+		if _, full := k.put(late, 15); full || k.of[late].Len() != i+1 {
 			t.Errorf("signal %d of one more: full %v, %d kept", i+1, full, k.of[late].Len())
 		}
 	}
-	seq, full := k.add(late, signalInfo(15, 0))
+	seq, full := k.put(late, 15)
 	if !full || k.of[late].Len() != leastKept || k.count != maxKeptAll+leastKept {
 		t.Errorf("one more: full %v, %d kept, %d in all", full, k.of[late].Len(), k.count)
 	}
 	for i := range leastKept + 3 {
-		if next, _ := k.add(late, signalInfo(unix.SIGKILL, 0)); next != seq+1+uint64(i) || k.of[late].Len() != max(leastKept, i+1) {
+		if next, _ := k.put(late, unix.SIGKILL); next != seq+1+uint64(i) || k.of[late].Len() != max(leastKept, i+1) {
 			t.Errorf("SIGKILL: number %d after %d, kept %v", next, seq, k.of[late].Len())
 		}
 	}

@@ -2,21 +2,27 @@ package ghost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"bproc/ghost/groupkill/load"
 	"bproc/test/limit"
 )
 
 // TestMain runs the tests in a PID namespace of their own: they choose process numbers, and no
 // process is left when they end in any way.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "--to-fd" {
+		os.Exit(groups(os.Args[2]))
+	}
 	if socket := os.Getenv("GHOST_TEST_KEEPER"); socket != "" {
 		os.Exit(keeper(socket))
 	}
@@ -27,6 +33,23 @@ func TestMain(m *testing.M) {
 		os.Exit(outside())
 	}
 	os.Exit(inside(m))
+}
+
+// groups is bpgroups.
+func groups(to string) int {
+	fd, err := strconv.Atoi(to)
+	if err != nil {
+		return 2
+	}
+	w, err := load.Load()
+	if err == nil {
+		err = errors.Join(w.Send(fd), w.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 func outside() int {
@@ -78,7 +101,7 @@ func keeper(socket string) int {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
 	defer stop()
-	k, err := New(Config{Socket: socket, Image: os.Getenv("GHOST_TEST_IMAGE"), Shards: 2}, log)
+	k, err := New(Config{Socket: socket, Image: os.Getenv("GHOST_TEST_IMAGE"), Groups: "/proc/self/exe", Shards: 2}, log)
 	if err == nil {
 		if os.Getenv("GHOST_TEST_EXECVE") != "" { // as on a kernel without PR_SET_MM_MAP
 			for _, s := range k.shards {

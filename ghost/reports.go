@@ -28,14 +28,14 @@ func newReports(log *slog.Logger) *reports { return &reports{log: log, signals: 
 
 // signal reports a signal. It goes out with the next flush, and again to each new master until it
 // is taken. signal never waits, because shards call it.
-func (r *reports) signal(pid wire.PID, info *siginfo) {
+func (r *reports) signal(pid wire.PID, info *siginfo, group bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	seq, full := r.signals.add(pid, info)
-	if full {
+	m := &wire.GhostSignal{PID: pid, Info: info[:], Group: group}
+	if r.signals.add(m) {
 		r.log.Warn("a ghost has got more signals than are kept; the oldest are not told to a next master", "pid", pid)
 	}
-	r.putLocked(0, &wire.GhostSignal{PID: pid, Info: info[:], Seq: seq})
+	r.putLocked(0, m)
 }
 
 // boot returns the boot that the signals' numbers belong to.

@@ -57,12 +57,12 @@ func TestBehind(t *testing.T) {
 	r := newReports(slog.New(slog.DiscardHandler))
 	r.done(0, 1, 0) // there is no master
 	r.gone(&wire.GhostGone{PID: 9})
-	r.signal(7, signalInfo(15, 0))
+	r.signal(7, signalInfo(15, 0), false)
 	conn, _ := connection(t)
 	first := r.attach(conn)
 	r.done(first, 2, 0)
 	for n := 0; r.out.IsOpen() && n < 1<<20; n++ {
-		r.signal(7, signalInfo(50, 0))
+		r.signal(7, signalInfo(50, 0), false)
 	}
 	r.gone(&wire.GhostGone{PID: 10})
 	if err := r.write(nil, conn); !errors.Is(err, outbox.ErrFull) {

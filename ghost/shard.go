@@ -21,6 +21,7 @@ type shard struct {
 	mark   ourMark
 	events *reports
 	owners *registry
+	groups *groupKills
 
 	ghosts map[wire.PID]*held
 	count  atomic.Int32
@@ -58,7 +59,7 @@ type shard struct {
 
 func newShard(image string, rules rules, events *reports, owners *registry, log *slog.Logger) *shard {
 	return &shard{
-		log: log, image: image, rules: rules, events: events, owners: owners, queue: newQueue(),
+		log: log, image: image, rules: rules, events: events, owners: owners, groups: new(groupKills), queue: newQueue(),
 		ghosts: map[wire.PID]*held{}, coming: map[wire.PID]*tree{}, early: map[wire.PID]unix.WaitStatus{}, strangers: map[wire.PID]bool{},
 	}
 }

@@ -139,6 +139,6 @@ func (s *shard) stopHere(g *held) {
 // between its wait for the ghost, by which the kernel forgets the signal (task_stopped_code of kernel/exit.c), and the
 // report.
 func (s *shard) report(g *held, info *siginfo) {
-	s.events.signal(g.pid, info)
+	s.events.signal(g.pid, info, s.forGroup(g, info))
 	s.events.flush()
 }

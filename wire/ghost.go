@@ -206,6 +206,10 @@ type GhostSignal struct {
 	// Seq grows with each signal, over all ghosts and all keepers of this boot. The signal is
 	// reported again to each new master until a GhostTaken covers it.
 	Seq uint64
+
+	// Group means that kill(2) has sent it to the ghost's process group. It is false where the
+	// keeper cannot know that.
+	Group bool `since:"1"`
 }
 
 // Type implements [Message].

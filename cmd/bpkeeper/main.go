@@ -44,6 +44,7 @@ func command() *cobra.Command {
 	}
 	c.Flags().StringVar(&cfg.Socket, "socket", "/run/bproc/keeper.sock", "`path` of the socket for the master")
 	c.Flags().StringVar(&cfg.Image, "ghost", beside("ghost"), "`path` of the ghost's image")
+	c.Flags().StringVar(&cfg.Groups, "groups", beside("bpgroups"), "`path` of the program that watches process groups")
 	c.Flags().StringVar(&install, "install-ghost", "", "write the ghost's image to `file` and end")
 	c.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
 	c.SetFlagErrorFunc(operands.FlagError)

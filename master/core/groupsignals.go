@@ -71,9 +71,9 @@ func (c *Core) forgetCalls() {
 // forGroup marks a signal that was sent to all of p's group with the number of the last event whose
 // ghosts have got it, too. A child of p that was born later was not there to get it, so the node
 // passes it on. Such signals are those that the kernel sends for a terminal (Ctrl-C, Ctrl-Z,
-// hang-up), and those of a remote process's kill. The sender of a SIGKILL is not known; the ghosts
-// that it has hit cannot have children any more, see forked.
-func (c *Core) forGroup(p *proc, sig *wire.Signal) {
+// hang-up), those of a remote process's kill, and those that the keeper knows to be. The sender of a
+// SIGKILL is not known; the ghosts that it has hit cannot have children any more, see forked.
+func (c *Core) forGroup(p *proc, sig *wire.Signal, known bool) {
 	const siUser, siKernel = 0, 0x80 // sigaction(2)
 	if p.sess == nil || p.sess.ended || len(sig.Info) < wire.SizeofSiginfo {
 		return
@@ -84,7 +84,7 @@ func (c *Core) forGroup(p *proc, sig *wire.Signal) {
 	if unix.Signal(number) == unix.SIGKILL {
 		return
 	}
-	if code == siKernel || code == siUser && c.groupCalls[groupCall{sender, number}] != nil {
+	if known || code == siKernel || code == siUser && c.groupCalls[groupCall{sender, number}] != nil {
 		sig.Group, sig.Seen = true, p.sess.seen(p.pid)
 	}
 }

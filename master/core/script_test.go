@@ -233,7 +233,7 @@ var verbs = map[string]func(s *script, args []string){
 	"adopt":  (*script).adopt,  // PID PARENT [hangup yes] [birth N] [space N]: how a ghost of "held" was adopted
 	"held":   (*script).held,   // PID[@NODE]... [stopped PID...]: ghosts that a keeper holds since a former master, of node 0 or another; -1: of no node
 	"done":   (*script).done,   // REQUEST PID [ERRNO]: answers
-	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N]: from a process, or (0) from the kernel; without: the sender is not known
+	"signal": (*script).signal, // PID SIGNAL [from PID] [seq N] [for group]: from a process, or (0) from the kernel; without: the sender is not known
 	"gone":   (*script).gone,   // PID [asked no]
 	"boot":   (*script).boot,   // N: the boot of the front end
 	"lost":   (*script).lose,   // it takes no more messages
@@ -696,7 +696,7 @@ func (s *script) signal(args []string) {
 		binary.LittleEndian.PutUint32(info[8:], 0) // SI_USER
 		binary.LittleEndian.PutUint32(info[16:], uint32(max(0, from)))
 	}
-	s.step(FromKeeper{0, &wire.GhostSignal{PID: s.pid(args[0]), Info: info, Seq: uint64(s.option(args, "seq", 0))}})
+	s.step(FromKeeper{0, &wire.GhostSignal{PID: s.pid(args[0]), Info: info, Seq: uint64(s.option(args, "seq", 0)), Group: slices.Contains(args, "group")}})
 }
 
 func (s *script) boot(args []string) { s.core.boot = uint64(s.number(args[0])) }

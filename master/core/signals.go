@@ -59,10 +59,14 @@ func stops(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGSTOP }
 
 func continues(m *wire.Signal) bool { return numberOf(m.Info) == unix.SIGCONT }
 
-// send sends a signal to a process, as soon as there are the process and a session with its node.
+// send sends a signal to a process, as soon as there are the process and a session with its node. One
+// for the group of a process that has ended is for its children without ghosts.
 func (c *Core) send(p *proc, m *wire.Signal) {
 	if p.state == ending {
 		p.killed = p.killed || kills(m)
+		if m.Group {
+			c.signalNode(p.sess, m)
+		}
 		return
 	}
 	p.signals.add(m)
@@ -94,7 +98,7 @@ func (c *Core) signal(m *wire.GhostSignal) {
 			if continues(sig) {
 				p.halted, p.conts = false, p.conts+1 // the kernel has continued the ghost
 			}
-			c.forGroup(p, sig)
+			c.forGroup(p, sig, m.Group)
 			c.send(p, sig)
 		}
 	} else if o := c.orphans[m.PID]; o != nil && !o.signals.repeated(m.Seq) {

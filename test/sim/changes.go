@@ -132,13 +132,17 @@ func (k *keeper) call(m *wire.GhostCall) unix.Errno {
 	return 0
 }
 
-// killGroup sends a terminal's signal to a whole group. Processes that are born and have no ghosts
-// yet get it with their makers.
+// killGroup sends a signal to a whole group, as a terminal or by kill(2). Processes that are born and
+// have no ghosts yet get it with their makers.
 func (k *kernel) killGroup(group wire.PID, sig unix.Signal) {
-	k.sim.note("kill group %d %s", group, unix.SignalName(sig))
+	code, byKill := uint32(siKernel), k.sim.chance(2)
+	if byKill {
+		code = siUser
+	}
+	k.sim.note("kill group %d %s, by kill %v", group, unix.SignalName(sig), byKill)
 	for _, g := range k.sim.keeper.ghosts() {
 		if p := k.procs[g.pid]; p.group == group {
-			g.gets(sig, siKernel, 0)
+			g.getsWith(sig, code, 0, byKill)
 		}
 	}
 }

@@ -283,6 +283,11 @@ func (k *keeper) exit(m *wire.GhostExit) unix.Errno {
 // gets sends a ghost a signal: the keeper numbers it, keeps it and reports it. SIGCONT continues a
 // stopped ghost at once.
 func (g *ghost) gets(sig unix.Signal, code uint32, sender wire.PID) {
+	g.getsWith(sig, code, sender, false)
+}
+
+// getsWith is gets, for a signal to the ghost alone or one that the keeper knows to be for its group.
+func (g *ghost) getsWith(sig unix.Signal, code uint32, sender wire.PID, group bool) {
 	if g.killed || g.zombie {
 		return
 	}
@@ -297,7 +302,7 @@ func (g *ghost) gets(sig unix.Signal, code uint32, sender wire.PID) {
 	binary.LittleEndian.PutUint32(info, uint32(sig))
 	binary.LittleEndian.PutUint32(info[8:], code)
 	binary.LittleEndian.PutUint32(info[16:], uint32(sender))
-	m := &wire.GhostSignal{PID: g.pid, Info: info, Seq: g.keeper.seq}
+	m := &wire.GhostSignal{PID: g.pid, Info: info, Seq: g.keeper.seq, Group: group}
 	g.kept = append(g.kept, m)
 	g.keeper.out = append(g.keeper.out, core.FromKeeper{Message: m})
 }
