@@ -2,6 +2,7 @@ package slave
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"sync"
@@ -41,13 +42,14 @@ type recorder struct {
 
 // source is what a recorder needs of a procevents.Source.
 type source interface {
-	Wait(ctx context.Context) error
+	Wait(ctx context.Context, until time.Time) error
 	Wake()
 	Read(f func(r procevents.Record, at uint64))
 	Position() uint64
 	Release(at uint64)
 	Seek(at uint64)
 	Lost() uint64
+	Told(at time.Time)
 }
 
 // maxDrains bounds how often in a row takeLocked looks for zombies that have been waited for. Ends
@@ -99,6 +101,7 @@ func (r *recorder) observeLocked(before uint64) (changes bool) {
 func (r *recorder) tellLocked(all bool) uint64 {
 	r.tracker.Hold(r.state.holdBack())
 	events := r.tracker.Flush(all, r.now)
+	r.source.Told(r.tracker.Told())
 	position, held := r.tracker.Oldest()
 	if !held {
 		position = r.source.Position()
@@ -187,6 +190,7 @@ func (r *recorder) unasked(pid wire.PID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(true)
+	r.hurryLocked()
 	if !r.tracker.Unasked(pid) {
 		return false
 	}
@@ -232,9 +236,23 @@ func (r *recorder) signal(m *wire.Signal) {
 	r.takeLocked(false)
 	in := core.Signal{Signal: m, Meant: r.tracker.Meant(m.PID, m.Seen)}
 	if m.Group {
-		in.Late = r.tracker.Late(m.PID, m.Seen)
+		in.Late = r.tracker.Late(m.PID, m.Seen, mayReachAny(m.Info))
 	}
 	r.state.step(in)
+	r.hurryLocked()
+}
+
+// mayReachAny reports whether the kernel or root has sent a signal.
+func mayReachAny(info []byte) bool {
+	const siUser, offCode, offUID = 0, 8, 20 // sigaction(2), on 64-bit machines
+	return len(info) < wire.SizeofSiginfo || binary.LittleEndian.Uint32(info[offCode:]) != siUser || binary.LittleEndian.Uint32(info[offUID:]) == 0
+}
+
+// hurryLocked has run report what is due. It may be waiting for a record that was taken in here.
+func (r *recorder) hurryLocked() {
+	if next, held := r.tracker.Next(); held && !next.After(r.now) {
+		r.source.Wake()
+	}
 }
 
 // late returns, for each process, the living processes that descend from it and are in its group,
@@ -246,6 +264,7 @@ func (r *recorder) late(of []core.Pursued) (late [][]core.Born) {
 	for _, p := range of {
 		late = append(late, r.tracker.Offspring(p.PID, p.Event))
 	}
+	r.hurryLocked()
 	return late
 }
 
@@ -289,39 +308,35 @@ func (r *recorder) begin(session core.Session, inventory func() wire.Inventory) 
 
 // maxRound is the longest time until run checks again whether anything is due: the front end may
 // have caught up, so that less is held back.
-const maxRound = 20 * time.Millisecond
+const maxRound = core.MinHold
 
 // run reports what the kernel notes, a little later than it happens.
 func (r *recorder) run(ctx context.Context) error {
+	var until time.Time
 	for {
-		if err := r.source.Wait(ctx); err != nil {
+		if err := r.source.Wait(ctx, until); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
 			return err
 		}
-		for {
-			next, held := r.round()
-			if !held {
-				break
-			}
-			select {
-			case <-time.After(min(time.Until(next), maxRound)):
-			case <-ctx.Done():
-				return nil
-			}
-		}
+		until = r.round()
 	}
 }
 
-// round takes in what is there and reports what is due. It returns when more will be due.
-func (r *recorder) round() (next time.Time, held bool) {
+// round takes in what is there and reports what is due. It returns when the next round is due; the
+// zero time: nothing is held.
+func (r *recorder) round() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeLocked(false)
 	r.repairLocked()
 	r.tellLocked(false)
-	return r.tracker.Next()
+	next, held := r.tracker.Next()
+	if latest := r.now.Add(maxRound); held && next.After(latest) {
+		return latest
+	}
+	return next
 }
 
 // repairLocked makes up for records that were lost because the ring was full.

@@ -35,9 +35,15 @@ func (m *madeUpRecords) note(all ...procevents.Record) {
 	}
 }
 
-func (m *madeUpRecords) Wait(ctx context.Context) error {
+func (m *madeUpRecords) Wait(ctx context.Context, until time.Time) error {
+	var due <-chan time.Time
+	if !until.IsZero() {
+		due = time.After(time.Until(until))
+	}
 	select {
 	case <-m.ready:
+		return nil
+	case <-due:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -63,6 +69,7 @@ func (m *madeUpRecords) Position() uint64 {
 func (m *madeUpRecords) Release(uint64) {}
 func (m *madeUpRecords) Seek(uint64)    {}
 func (m *madeUpRecords) Lost() uint64   { return m.lost }
+func (m *madeUpRecords) Told(time.Time) {}
 
 // newIdleRecorder returns a recorder without processes.
 func newIdleRecorder(t *testing.T, from source) *recorder {
@@ -141,6 +148,43 @@ func TestRecorderHoldsBack(t *testing.T) {
 		source.note(bornOf100(pid + 2))
 		time.Sleep(procevents.DefaultHold)
 		check("another", 3+many)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRecorderIsPrompt holds a birth back. The end of a process that the front end knows is reported
+// at once all the same, also if the record was taken in by a signal.
+func TestRecorderIsPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &madeUpRecords{ready: make(chan struct{}, 1)}
+		r := newTestRecorder(t, source)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.run(ctx) }()
+		source.note(bornOf100(pidmap.Node), bornOf100(pidmap.Node+1))
+		time.Sleep(time.Second)
+		check := func(when string, want uint64) {
+			t.Helper()
+			synctest.Wait()
+			if got := r.last(); got != want {
+				t.Errorf("%s: %d events, want %d", when, got, want)
+			}
+		}
+		check("two births", 3)
+		source.note(bornOf100(pidmap.Node + 2))
+		check("a third", 3)
+		source.note(procevents.Record{Kind: procevents.Exited, PID: pidmap.Node})
+		check("an end", 5)
+		source.note(bornOf100(pidmap.Node + 3))
+		check("a fourth birth", 5)
+		source.mu.Lock()
+		source.all = append(source.all, procevents.Record{Kind: procevents.Exited, PID: pidmap.Node + 1})
+		source.mu.Unlock()
+		r.signal(&wire.Signal{PID: 100, Info: make([]byte, 128)})
+		check("an end before a signal", 7)
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)

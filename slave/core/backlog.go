@@ -11,8 +11,10 @@ const maxBehind = 20_000
 // bytes: one command line can take over a MiB.
 const maxArgumentsBehind = 64 << 20
 
-// MinHold is how long births are held back, at least.
-const MinHold = 2 * time.Millisecond
+// MinHold is how long births are held back, at least. Most programs that a compilation or a script
+// starts have ended by then, and the front end need not hear of them. What is said, and what happens
+// to processes that the front end knows, is not held back.
+const MinHold = 50 * time.Millisecond
 
 // Births are held back longer while the front end is behind by more than littleBehind, up to
 // maxHold when it is behind by half of maxBehind: the front end need not make up for a process that

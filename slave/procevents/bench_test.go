@@ -122,7 +122,7 @@ func read(b *testing.B, source *procevents.Source) func() int {
 	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
 	go func() {
 		defer close(done)
-		for source.Wait(ctx) == nil {
+		for source.Wait(ctx, time.Time{}) == nil {
 			wakeups++
 			now := time.Now()
 			source.Drain(func(r procevents.Record) { tracker.Record(r, now) })

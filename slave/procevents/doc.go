@@ -41,10 +41,13 @@
 //
 // # Wake-ups
 //
-// A record wakes the reader only when the reader has taken everything before it (the kernel's own
-// rule, Documentation/bpf/ringbuf.rst), and [Source.Wait] lets a millisecond pass after it was
-// woken. So there are at most a thousand wake-ups a second, whatever the processes do. Births and
-// ends of processes that were started from the front end are not in the ring: init reports them.
+// A record wakes the reader only when the reader has released everything before it (the kernel's own
+// rule, Documentation/bpf/ringbuf.rst), and [Source.Wait] lets two milliseconds pass after it was
+// woken. While births are held their records are kept, so that more births and the ends of such young
+// processes wake nobody. A record of a process that has been reported does; the programs know it by
+// its start ([Source.Told]). So there are at most 500 wake-ups a second, whatever the processes do,
+// and 20 where all are young. Births and ends of processes that were started from the front end are
+// not in the ring: init reports them.
 //
 // # Notices
 //

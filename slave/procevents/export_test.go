@@ -3,6 +3,9 @@ package procevents
 // Notices returns the present notices.
 func (s *Source) Notices() []Record { return s.notices.take() }
 
+// Urgent returns how many records there were of processes that had been reported.
+func (s *Source) Urgent() uint64 { return s.urgent() }
+
 // Drain is Read and Release of everything.
 func (s *Source) Drain(f func(Record)) {
 	s.mu.Lock()

@@ -45,5 +45,5 @@ func (t *Tracker) Death(pid wire.PID, signal int) {
 
 // say has e reported, in its place among the other events of p.
 func (t *Tracker) say(p *process, e wire.Event) {
-	t.queue.push(item{process: p, step: word, event: e, since: t.clock, at: t.at})
+	t.enqueue(item{process: p, step: word, event: e})
 }

@@ -320,7 +320,7 @@ func (w *world) signalGroup(pgid wire.PID, seen uint64) {
 		if w.tracker.Meant(g.pid, seen) {
 			got[g.pid]++
 		}
-		for _, pid := range w.tracker.Late(g.pid, seen) {
+		for _, pid := range w.tracker.Late(g.pid, seen, true) {
 			got[pid]++
 			w.lates++
 		}

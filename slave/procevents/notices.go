@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,8 +33,9 @@ type notices struct {
 	mu      sync.Mutex
 	ring    *ring
 	fd      int
-	control []byte // mapped struct control; nil: not open
-	armed   uint32 // generation of the last Arm
+	control []byte    // mapped struct control; nil: not open
+	armed   uint32    // generation of the last Arm
+	told    time.Time // as last given to Told
 }
 
 func (n *notices) open(ring, control int) (err error) {
@@ -104,6 +106,30 @@ func (s *Source) Last() (last wire.PID) {
 // Emptied requests a Filling notice when the ring of records is half full.
 func (s *Source) Emptied() {
 	s.notices.with(func(c *processControl) { atomic.AddUint64(&c.Room, 1) })
+}
+
+// Told says that all processes that had started by a time have been reported. Their records wake Wait
+// from then on, whatever else is kept.
+func (s *Source) Told(at time.Time) {
+	s.notices.with(func(c *processControl) {
+		var now unix.Timespec
+		if at.Equal(s.notices.told) || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil { // it cannot fail
+			return
+		}
+		s.notices.told = at
+		atomic.StoreUint64(&c.Told, uint64(now.Nano()-time.Since(at).Nanoseconds()))
+	})
+}
+
+// urgent returns how many records there were so far of processes that had been reported.
+func (s *Source) urgent() (count uint64) {
+	s.notices.with(func(c *processControl) { count = atomic.LoadUint64(&c.Urgent) })
+	return count
+}
+
+// setWaiting says whether Wait waits for urgent records.
+func (s *Source) setWaiting(waits uint64) {
+	s.notices.with(func(c *processControl) { atomic.StoreUint64(&c.Waiting, waits) })
 }
 
 // Lost returns how many records have found no room in the ring so far. When it has grown,

@@ -14,14 +14,17 @@ import (
 )
 
 type processControl struct {
-	_      structs.HostLayout
-	Arm    uint64
-	Given  uint64
-	Lost   uint64
-	Room   uint64
-	Filled uint64
-	Last   uint64
-	Ours   [2]uint64
+	_       structs.HostLayout
+	Arm     uint64
+	Given   uint64
+	Lost    uint64
+	Room    uint64
+	Filled  uint64
+	Last    uint64
+	Ours    [2]uint64
+	Told    uint64
+	Urgent  uint64
+	Waiting uint64
 }
 
 type processRecord struct {

@@ -30,10 +30,14 @@ type item struct {
 
 // queue holds items in the order in which things happened. They leave it in the same order.
 type queue struct {
-	items []item
+	items  []item
+	urgent int // so many items at the front are not held any longer
 }
 
 func (q *queue) push(it item) { q.items = append(q.items, it) }
+
+// hurry ends the hold of all items.
+func (q *queue) hurry() { q.urgent = len(q.items) }
 
 // pop removes and returns the first item.
 func (q *queue) pop() (item, bool) {
@@ -43,12 +47,22 @@ func (q *queue) pop() (item, bool) {
 	it := q.items[0]
 	q.items[0] = item{}
 	q.items = q.items[1:]
+	q.urgent = max(q.urgent-1, 0)
 	return it, true
 }
 
-// before pops the first item if it has been held since then, or longer.
-func (q *queue) before(then time.Time) (item, bool) {
-	if len(q.items) == 0 || q.items[0].since.After(then) {
+// due returns the items that have been held since then, or longer, or are not held.
+func (q *queue) due(then time.Time) []item {
+	n := q.urgent
+	for n < len(q.items) && !q.items[n].since.After(then) {
+		n++
+	}
+	return q.items[:n]
+}
+
+// popDue pops the first item if it is due.
+func (q *queue) popDue(then time.Time) (item, bool) {
+	if len(q.items) == 0 || q.urgent == 0 && q.items[0].since.After(then) {
 		return item{}, false
 	}
 	return q.pop()
@@ -63,13 +77,16 @@ func (q *queue) joins(pgid wire.PID) bool {
 	})
 }
 
-// next returns since when the first item that will have an effect has been held.
-func (q *queue) next() (time.Time, bool) {
+// next returns when the first item that will have an effect is due, with a hold time; now if it is not held.
+func (q *queue) next(hold time.Duration, now time.Time) (time.Time, bool) {
 	for len(q.items) > 0 && q.items[0].process.gone {
 		q.pop()
 	}
 	if len(q.items) == 0 {
 		return time.Time{}, false
 	}
-	return q.items[0].since, true
+	if q.urgent > 0 {
+		return now, true
+	}
+	return q.items[0].since.Add(hold), true
 }

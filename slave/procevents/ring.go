@@ -66,6 +66,9 @@ func (r *ring) produced() uint64 {
 // the record.
 func (r *ring) empty() bool { return atomic.LoadUint64(r.consumed()) == r.produced() }
 
+// keeps reports whether records that were read have not been released.
+func (r *ring) keeps() bool { return atomic.LoadUint64(r.consumed()) != r.at }
+
 // read calls f for all records that are reserved when it is called, each with its position.
 func (r *ring) read(f func(Record, uint64)) {
 	for end := r.produced(); r.at < end; {

@@ -22,8 +22,9 @@ import (
 // which two processors need at least three seconds to make.
 const DefaultRing = 16 << 20
 
-// gather is how long [Source.Wait] lets records gather once there is one.
-const gather = time.Millisecond
+// gather is how long [Source.Wait] lets records gather once there is one. Most parents have waited
+// by then for a process that has ended.
+const gather = 2 * time.Millisecond
 
 // Config says what a [Source] watches.
 type Config struct {
@@ -44,6 +45,7 @@ type Source struct {
 	closed bool
 	woken  bool // Wake was called since Wait has returned
 	ring   *ring
+	heard  uint64 // urgent records, when the ring was last read
 
 	mapped   sync.RWMutex // held while ring is unmapped
 	unmapped bool
@@ -187,6 +189,7 @@ func (s *Source) Read(f func(r Record, at uint64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
+		s.heard = s.urgent() // those that come from here on wake Wait, even if they are read below
 		s.ring.read(f)
 	}
 }
@@ -213,7 +216,7 @@ func (s *Source) Produced() uint64 {
 }
 
 // Release gives up the records before a position: the next reader, in another daemon, does not read
-// them. While records are kept that were read, Wait does not wait.
+// them. While records are kept that were read, Wait does not wait, unless it is told until when.
 func (s *Source) Release(at uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,9 +243,11 @@ func (s *Source) Wake() {
 }
 
 // Wait returns when there may be records to drain, a little later than the first of them came, or
-// after Wake. It returns the cause when ctx ends, and os.ErrClosed after Close.
-func (s *Source) Wait(ctx context.Context) error {
-	s.wake.SetReadDeadline(time.Time{}) // of an earlier call; errors of a closed file show below
+// after Wake. With a time until, it returns then; if records are kept that were read, no other
+// records end it sooner than those of processes that have been reported (see [Source.Told]). It
+// returns the cause when ctx ends, and os.ErrClosed after Close.
+func (s *Source) Wait(ctx context.Context, until time.Time) error {
+	s.wake.SetReadDeadline(until) // errors of a closed file show below
 	stop := context.AfterFunc(ctx, func() { s.wake.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	conn, err := s.wake.SyscallConn()
@@ -252,7 +257,11 @@ func (s *Source) Wait(ctx context.Context) error {
 	// The runtime's poller waits for edges, and the kernel makes one only while the ring holds
 	// something. If another goroutine drains the ring first there is no edge, and none is needed:
 	// the next record makes its own.
-	err = conn.Read(func(uintptr) bool { return s.pending() })
+	if !until.IsZero() {
+		s.setWaiting(1) // before pending looks for urgent records
+		defer s.setWaiting(0)
+	}
+	err = conn.Read(func(uintptr) bool { return s.pending(!until.IsZero()) })
 	woken := s.wasWoken()
 	switch {
 	case s.isClosed():
@@ -274,10 +283,17 @@ func (s *Source) Wait(ctx context.Context) error {
 	}
 }
 
-func (s *Source) pending() bool {
+func (s *Source) pending(keeps bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed || s.woken || !s.ring.empty()
+	switch {
+	case s.closed, s.woken:
+		return true
+	case keeps && s.ring.keeps():
+		return s.heard != s.urgent()
+	default:
+		return !s.ring.empty()
+	}
 }
 
 func (s *Source) wasWoken() bool {

@@ -163,7 +163,7 @@ func TestWait(t *testing.T) {
 	t.Run("after another has drained", func(t *testing.T) {
 		for range 50 {
 			s.start("/bin/true; /bin/true")
-			if err := source.Wait(ctx); err != nil {
+			if err := source.Wait(ctx, time.Time{}); err != nil {
 				t.Fatal(err)
 			}
 			source.Drain(func(procevents.Record) {})
@@ -175,13 +175,13 @@ func TestWait(t *testing.T) {
 		cause := errors.New("the cause")
 		ctx, cancel := context.WithCancelCause(ctx)
 		cancel(cause)
-		if err := source.Wait(ctx); !errors.Is(err, cause) {
+		if err := source.Wait(ctx, time.Time{}); !errors.Is(err, cause) {
 			t.Errorf("got %v, want the cause", err)
 		}
 	})
 	t.Run("after a cancelled one", func(t *testing.T) {
 		s.start("/bin/true")
-		if err := source.Wait(ctx); err != nil {
+		if err := source.Wait(ctx, time.Time{}); err != nil {
 			t.Error(err)
 		}
 		s.wait()
@@ -194,24 +194,24 @@ func TestWait(t *testing.T) {
 				defer close(woken)
 				source.Wake()
 			}()
-			if err := source.Wait(ctx); err != nil {
+			if err := source.Wait(ctx, time.Time{}); err != nil {
 				t.Fatal(err)
 			}
 			<-woken
 		}
 		source.Wake()
-		if err := source.Wait(ctx); err != nil {
+		if err := source.Wait(ctx, time.Time{}); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("closed", func(t *testing.T) {
 		ended := make(chan error)
-		go func() { ended <- source.Wait(ctx) }()
+		go func() { ended <- source.Wait(ctx, time.Time{}) }()
 		if err := source.Close(); err != nil {
 			t.Error(err)
 		}
 		if err := <-ended; err == nil {
-			if err = source.Wait(ctx); !errors.Is(err, os.ErrClosed) {
+			if err = source.Wait(ctx, time.Time{}); !errors.Is(err, os.ErrClosed) {
 				t.Errorf("got %v, want os.ErrClosed", err)
 			}
 		} else if !errors.Is(err, os.ErrClosed) {
@@ -219,6 +219,39 @@ func TestWait(t *testing.T) {
 		}
 		source.Drain(func(r procevents.Record) { t.Errorf("got %+v after Close", r) })
 	})
+}
+
+// TestWaitWithKeptRecords keeps all records that were read. Those of a process that has been reported
+// end a wait, those of a younger one do not.
+func TestWaitWithKeptRecords(t *testing.T) {
+	s := newSpace(t)
+	source := s.open(procevents.Config{})
+	young, old := s.fifo(), s.fifo()
+	s.start(fmt.Sprintf("sh -c 'echo 1; read word <%s' & read word <%s; /bin/true; echo 1; wait", old, young))
+	s.number()
+	look := func() { source.Read(func(procevents.Record, uint64) {}) }
+	look()
+	source.Told(time.Now())
+
+	s.close(young)
+	s.number()
+	if got := source.Urgent(); got != 0 {
+		t.Errorf("%d records are urgent, want none", got)
+	}
+	look()
+	until := time.Now().Add(limit.Scaled(20 * time.Second))
+	ended := make(chan error)
+	go func() { ended <- source.Wait(t.Context(), until) }()
+	s.close(old)
+	if err := <-ended; err != nil || !time.Now().Before(until) || source.Urgent() == 0 {
+		t.Errorf("got %v with %d urgent records, want nil soon, with some", err, source.Urgent())
+	}
+	s.wait()
+	look()
+	until = time.Now().Add(10 * time.Millisecond)
+	if err := source.Wait(t.Context(), until); err != nil || time.Now().Before(until) {
+		t.Errorf("got %v, want nil at the given time", err)
+	}
 }
 
 func TestLost(t *testing.T) {

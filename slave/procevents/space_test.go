@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -246,4 +247,26 @@ func (s *space) number() int {
 		s.Fatal(err)
 	}
 	return n
+}
+
+// fifo makes a named pipe.
+func (s *space) fifo() string {
+	s.Helper()
+	path := filepath.Join(s.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		s.Fatal(err)
+	}
+	return path
+}
+
+// close ends what is read from a named pipe. It waits until somebody reads.
+func (s *space) close(fifo string) {
+	s.Helper()
+	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		s.Fatal(err)
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"bproc/wire"
 )
 
-// DefaultHold is how long a birth, an exec or an end is held back while the front end keeps up.
+// DefaultHold is how long a birth is held back while the front end keeps up.
 const DefaultHold = core.MinHold
 
 // lostStatus is the status of a process whose end was not seen.
@@ -18,9 +18,10 @@ var lostStatus = wire.SignalStatus(9)
 // Tracker turns the kernel's records and init's reports on the processes of a space into the events
 // for the front end.
 //
-// Everything goes through one queue in the order in which it happened. It leaves the queue after
-// the hold time, or when [Tracker.Flush] is called for all of it. That must be done before anything
-// is let out that a process may have said, so that the front end learns of things in their order. A
+// Everything goes through one queue in the order in which it happened. Births leave it after the
+// hold time. What happens to a process that has been reported is not held, and takes along what is
+// before it. [Tracker.Flush] of all must be called before anything is let out that a process may
+// have said, so that the front end learns of things in their order. A
 // process that was born and died within the queue is not reported at all, unless a reported process
 // needs it (a child that lives on, or a process of its group) or its parent has not waited for it.
 //
@@ -59,6 +60,7 @@ type Tracker struct {
 	image func(wire.PID) (Image, bool)
 
 	clock    time.Time // latest time given
+	told     time.Time // see Told
 	procs    map[wire.PID]*process
 	parted   map[wire.PID][]*process // former owners of a number whose ends are not reported yet; oldest first
 	groups   map[wire.PID]int        // ghosts in each group, by the node's number of it
@@ -140,10 +142,11 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 		t.settle()
 	}
 	for {
-		it, ok := t.queue.before(t.clock.Add(-t.hold))
+		it, ok := t.queue.popDue(t.clock.Add(-t.hold))
 		if !ok {
 			break
 		}
+		t.told = it.since
 		if !t.lingers(it) {
 			t.tell(it)
 		}
@@ -160,8 +163,7 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 
 // Next returns when the next event will be due, if anything is held.
 func (t *Tracker) Next() (time.Time, bool) {
-	since, ok := t.queue.next()
-	at := since.Add(t.hold)
+	at, ok := t.queue.next(t.hold, t.clock)
 	if len(t.zombies) > 0 && (!ok || t.zombiesAt.Before(at)) {
 		at, ok = t.zombiesAt, true
 	}
@@ -201,8 +203,19 @@ func (t *Tracker) advance(now time.Time) {
 	}
 }
 
-func (t *Tracker) push(p *process, what step) {
-	t.queue.push(item{process: p, step: what, since: t.clock, at: t.at})
+// Told returns a time after which nothing was taken in of a process that has been reported. What was
+// taken in before may not have been reported.
+func (t *Tracker) Told() time.Time { return t.told }
+
+func (t *Tracker) push(p *process, what step) { t.enqueue(item{process: p, step: what}) }
+
+// enqueue puts an item into the queue, to be reported soon if its process has been reported.
+func (t *Tracker) enqueue(it item) {
+	it.since, it.at = t.clock, t.at
+	t.queue.push(it)
+	if it.process.announced {
+		t.queue.hurry()
+	}
 }
 
 // emit adds e, an event of p; nil: of a process that never existed.
@@ -231,6 +244,7 @@ func (t *Tracker) number() uint64 { return t.next + uint64(len(t.events)) }
 
 // settle reports everything that is held.
 func (t *Tracker) settle() {
+	t.told = t.clock
 	for {
 		it, ok := t.queue.pop()
 		if !ok {

@@ -38,8 +38,45 @@ func TestNext(t *testing.T) {
 		t.Errorf("got %v before anything was due", e)
 	}
 	tracker.Record(procevents.Record{Kind: procevents.CursorLow, PID: 2000001}, start)
-	if e := tracker.Flush(false, start.Add(3*time.Millisecond)); len(e.Events) != 2 || e.Last() != 2 {
+	if e := tracker.Flush(false, start.Add(time.Millisecond+procevents.DefaultHold)); len(e.Events) != 2 || e.Last() != 2 {
 		t.Errorf("got %v, want Spawned and Forked", e)
+	}
+}
+
+// TestReportedAreNotHeld: what happens to a process that has been reported is due at once, and takes
+// along what is before it.
+func TestReportedAreNotHeld(t *testing.T) {
+	start := time.Unix(100, 0)
+	tracker := procevents.NewTracker(procevents.DefaultHold, noImage)
+	tracker.Launching(core.Asked(&wire.Spawn{PID: 100}))
+	tracker.Spawned(100)
+	fork := procevents.Record{Kind: procevents.Forked, PID: 2000000, Parent: 100, Creator: 100, PGID: 100, SID: 1}
+	tracker.Record(fork, start)
+	tracker.Flush(true, start)
+	if !tracker.Told().Equal(start) {
+		t.Errorf("told up to %v, want %v", tracker.Told(), start)
+	}
+	later := start.Add(time.Second)
+	for _, pid := range []wire.PID{2000001, 2000002} {
+		fork.PID = pid
+		tracker.Record(fork, later)
+	}
+	if at, ok := tracker.Next(); !ok || !at.Equal(later.Add(procevents.DefaultHold)) {
+		t.Errorf("due at %v, %v, want the hold time after the birth", at, ok)
+	}
+	tracker.Record(procevents.Record{Kind: procevents.Exited, PID: 2000001}, later)
+	tracker.Record(procevents.Record{Kind: procevents.Exited, PID: 2000000}, later)
+	fork.PID = 2000003
+	tracker.Record(fork, later)
+	if at, ok := tracker.Next(); !ok || !at.Equal(later) {
+		t.Errorf("due at %v, %v, want now", at, ok)
+	}
+	events := tracker.Flush(false, later).Events
+	if len(events) != 2 || events[0].PID != 2000002 || events[0].Kind != wire.EventForked || events[1].PID != 2000000 || events[1].Kind != wire.EventExited {
+		t.Errorf("got %v, want the birth of 2000002 and the end of 2000000", events)
+	}
+	if at, ok := tracker.Next(); !ok || !at.Equal(later.Add(procevents.DefaultHold)) {
+		t.Errorf("due at %v, %v, want the hold time after the last birth", at, ok)
 	}
 }
 
@@ -82,7 +119,7 @@ func TestRenumber(t *testing.T) {
 		t.Errorf("got %v, want the birth of 2000001 as number 3", e)
 	}
 	for seen, want := range [][]wire.PID{{2000000, 2000001}, {2000000, 2000001}, {2000001}, nil} {
-		if late := tracker.Late(100, uint64(seen)); !slices.Equal(late, want) {
+		if late := tracker.Late(100, uint64(seen), true); !slices.Equal(late, want) {
 			t.Errorf("late for who has seen %d: %v, want %v", seen, late, want)
 		}
 	}
@@ -121,7 +158,7 @@ func TestManyAreBuried(t *testing.T) {
 		{parent - 1024, []wire.PID{parent}},
 		{parent - 1025, nil},
 	} {
-		if got := tracker.Late(c.pid, told[c.pid]); !slices.Equal(got, c.want) {
+		if got := tracker.Late(c.pid, told[c.pid], true); !slices.Equal(got, c.want) {
 			t.Errorf("late for a signal to %d: %v, want %v", c.pid, got, c.want)
 		}
 	}
@@ -186,7 +223,7 @@ func FuzzTracker(f *testing.F) {
 				tracker.Changed(procevents.ProcessInfo{PID: a, PGID: b, SID: c})
 				tracker.User(b, wire.IDs{Real: uint32(script[3] % 3)}, wire.IDs{})
 				tracker.Reaper(c, script[3]&64 != 0)
-				if !again[a] && slices.Contains(tracker.Late(a, uint64(script[3])), a) {
+				if !again[a] && slices.Contains(tracker.Late(a, uint64(script[3]), true), a) {
 					t.Fatal("a process descends from itself")
 				}
 			}

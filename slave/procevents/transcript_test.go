@@ -18,14 +18,15 @@ import (
 // file.
 //
 // A line is a time in milliseconds and an input, a comment, or (indented) an event that results
-// from the input before it. After each input the events that are due are fetched. Inputs:
+// from the input before it. What happens to processes gathers: the events that are due are fetched
+// after a tick, a flush, and the reports of init. Inputs:
 //
 //	fork PID PARENT [by CREATOR] [TRAITS]
 //	exec PID ARGV0 [TRAITS]
 //	exit PID STATUS [zombie [TRAITS]] | reaped PID | stop PID SIGNAL | cont PID
 //	launching PID [TRAITS] | spawned PID [first] | notspawned PID ERRNO | ended PID STATUS
 //	seen PID PARENT [TRAITS] | changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
-//	late PID SEEN | offspring PID EVENT | meant PID SEEN |
+//	late PID SEEN [same] | offspring PID EVENT | meant PID SEEN |
 //	renumber | flush | tick
 //	beginscan | resync PID:PARENT:PGID:SID:UID:STATE[ending] ...
 //
@@ -55,7 +56,7 @@ type player struct {
 
 func newPlayer(t *testing.T) func(line string) []string {
 	p := &player{t: t, next: 1, processes: map[wire.PID]*traits{}, zombies: map[wire.PID]*traits{}, starting: map[wire.PID]bool{}}
-	p.tracker = procevents.NewTracker(procevents.DefaultHold, func(pid wire.PID) (procevents.Image, bool) {
+	p.tracker = procevents.NewTracker(2*time.Millisecond, func(pid wire.PID) (procevents.Image, bool) {
 		if process, ok := p.processes[pid]; ok {
 			return procevents.Image{Argv: []string{process.argv}}, true
 		}
@@ -78,6 +79,9 @@ func (p *player) line(line string) []string {
 	words := strings.Fields(line)
 	p.now = time.Unix(0, 0).Add(time.Duration(p.number(words[0])) * time.Millisecond)
 	lines := p.input(words[1], words[2:])
+	if !slices.Contains([]string{"tick", "flush", "launching", "spawned", "notspawned", "ended", "renumber"}, words[1]) {
+		return lines
+	}
 	p.tracker.Look(words[1] == "flush", p.now)
 	events := p.tracker.Flush(words[1] == "flush", p.now)
 	if events.First != p.next {
@@ -113,7 +117,7 @@ func (p *player) input(verb string, args []string) []string {
 	case "resync":
 		return p.resync(args)
 	case "late":
-		return []string{fmt.Sprint("late ", p.tracker.Late(p.pid(args[0]), uint64(p.number(args[1]))))}
+		return []string{fmt.Sprint("late ", p.tracker.Late(p.pid(args[0]), uint64(p.number(args[1])), !slices.Contains(args, "same")))}
 	case "meant":
 		return []string{fmt.Sprint("meant ", p.tracker.Meant(p.pid(args[0]), uint64(p.number(args[1]))))}
 	case "offspring":

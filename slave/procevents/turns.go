@@ -62,7 +62,7 @@ func (t *Tracker) turn(p *process, to traits, parent wire.PID) {
 	p.turns++
 	need(p)
 	t.release(&p.leader)
-	t.queue.push(item{process: p, step: turn, to: to, by: t.procs[parent], since: t.clock, at: t.at})
+	t.enqueue(item{process: p, step: turn, to: to, by: t.procs[parent]})
 }
 
 // tellTurn reports one change. A ghost that is a zombie can only be put into another group, by the

@@ -81,10 +81,11 @@ func (t *Tracker) Look(all bool, now time.Time) (found bool) {
 			p.reaped, found = true, true
 		}
 	}
-	for _, it := range t.queue.items {
-		if !all && it.since.After(t.clock.Add(-t.hold)) {
-			break
-		}
+	due := t.queue.items
+	if !all {
+		due = t.queue.due(t.clock.Add(-t.hold))
+	}
+	for _, it := range due {
 		look(it.process)
 	}
 	for _, p := range t.shorts {

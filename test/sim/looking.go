@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	slave "bproc/slave/core"
 	"bproc/wire"
 )
 
@@ -102,7 +103,7 @@ func (d *daemon) look() {
 			d.node.sim.fail("process %d, which was started on node %d, is not known to be", pid, d.node.id)
 		}
 	}
-	if hold := c.HoldBack(); hold < 2e6 || hold > 200e6 {
+	if hold := c.HoldBack(); hold < slave.MinHold || hold > 200e6 {
 		d.node.sim.fail("births are held back for %v", hold)
 	}
 	if c.Last()+1 != d.next && d.node.link != nil {

@@ -145,7 +145,7 @@ static __always_inline int forked(struct bpf_raw_tracepoint_args *ctx, bool boun
 	r->parent = number_of(BPF_CORE_READ(child, real_parent), TGID, &at);
 	r->creator = by;
 	describe(r, child, &at);
-	commit(r);
+	bpf_ringbuf_submit(r, 0); // it has not been reported
 	return 0;
 }
 
@@ -177,7 +177,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!r)
 		return 0;
 	describe(r, task, &at);
-	commit(r);
+	commit(r, task);
 	return 0;
 }
 
@@ -211,7 +211,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		r->status = BPF_CORE_READ(signal, group_exit_code);
 	else
 		r->status = BPF_CORE_READ(task, group_leader, exit_code);
-	commit(r);
+	commit(r, task);
 	return 0;
 }
 

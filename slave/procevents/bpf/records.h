@@ -35,6 +35,9 @@ struct control {
 	__u64 filled; // here: generation for which it has been given
 	__u64 last;  // here: the number of ours[0] that was given last; reader: 0
 	__u64 ours[2]; // reader: first << 32 | end of numbers that may be given; 0: not known
+	__u64 told;    // reader: processes that started up to then have been reported (CLOCK_BOOTTIME, nanoseconds)
+	__u64 urgent;  // here: records of those
+	__u64 waiting; // reader: 1: it waits for these alone
 };
 
 struct record *unused_record __attribute__((unused)); // keeps the type in the object's BTF
@@ -122,9 +125,18 @@ static __always_inline struct record *reserve(enum kind kind, __u32 pid)
 	return r;
 }
 
-// Without flags a commit wakes the reader if and only if it has read everything
-// before this record: one that is behind will come by itself.
-static __always_inline void commit(struct record *r)
+// Without flags a commit wakes the reader if and only if it has released everything before this
+// record. A reader that keeps records will come by itself, but for a process that has been reported
+// it is woken.
+static __always_inline void commit(struct record *r, struct task_struct *task)
 {
-	bpf_ringbuf_submit(r, 0);
+	struct control *c = control();
+	__u64 flags = 0;
+
+	if (c && BPF_CORE_READ(task, group_leader, start_boottime) <= *(volatile __u64 *)&c->told) {
+		__sync_fetch_and_add(&c->urgent, 1); // before waiting is read, see Source.Wait
+		if (*(volatile __u64 *)&c->waiting)
+			flags = BPF_RB_FORCE_WAKEUP;
+	}
+	bpf_ringbuf_submit(r, flags);
 }
