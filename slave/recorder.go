@@ -78,7 +78,9 @@ func (r *recorder) drainLocked() (changes bool) {
 			r.life(rec.PID, 1)
 		case procevents.Exited:
 			r.life(rec.PID, -1)
-		case procevents.Execed, procevents.Stopped, procevents.Continued:
+		case procevents.Execed:
+			r.watch.executed(rec.PID, at)
+		case procevents.Stopped, procevents.Continued:
 		case procevents.CursorLow, procevents.Stray, procevents.Filling: // the warden's
 		}
 		r.tracker.Record(rec, r.now)

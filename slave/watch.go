@@ -42,7 +42,8 @@ type watched struct {
 	was   traits
 	calls int // without an effect so far
 	begun time.Time
-	done  int // number of lookTimes that have passed
+	at    uint64 // the kernel's records before the last call
+	done  int    // number of lookTimes that have passed
 }
 
 // traits are the properties that such calls change.
@@ -130,7 +131,7 @@ func (w *watch) addLocked(pid wire.PID) {
 		l = &watched{was: traitsOf(&is)}
 	}
 	l.calls++
-	l.begun, l.done = time.Now(), 0
+	l.begun, l.done, l.at = time.Now(), 0, w.position()
 	w.all[pid] = l
 	w.count.Store(int32(len(w.all)))
 	w.recent = append(slices.DeleteFunc(w.recent, func(p wire.PID) bool { return p == pid }), pid)
@@ -140,6 +141,20 @@ func (w *watch) addLocked(pid wire.PID) {
 	select {
 	case w.wake <- struct{}{}:
 	default:
+	}
+}
+
+// executed ends the watch of a process that executes another program since a position in the kernel's
+// records: its calls before are over, and the record says what they did (execve(2)).
+func (w *watch) executed(pid wire.PID, at uint64) {
+	if w.count.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l := w.all[pid]; l != nil && l.at <= at {
+		delete(w.all, pid)
+		w.count.Store(int32(len(w.all)))
 	}
 }
 
