@@ -25,6 +25,7 @@ type processControl struct {
 	Told    uint64
 	Urgent  uint64
 	Waiting uint64
+	Unheard uint64
 }
 
 type processRecord struct {
