@@ -20,7 +20,7 @@ import (
 // command is what is executed.
 type command struct {
 	args  []string
-	misc  bool     // the node executes more formats than those of the kernel itself
+	misc  miscFormats
 	bound *os.File // the limit of processes, if there is one
 	files uint64   // the limit of open files; 0: none
 }
@@ -69,7 +69,7 @@ func (c *command) interpreter(path string) (string, error) {
 	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
 		name, is = elfInterpreter(f)
 	}
-	if !is && !c.misc {
+	if !is && !c.misc.has(path, head) {
 		return "", fmt.Errorf("%w: it is neither a program for this machine nor a script with #! at its beginning", unix.ENOEXEC)
 	}
 	return name, nil
@@ -113,34 +113,4 @@ func elfInterpreter(f io.ReaderAt) (name string, ok bool) {
 		return strings.TrimRight(string(text), "\x00"), true
 	}
 	return "", true
-}
-
-// miscFormats reports whether the node may execute formats that were registered with binfmt_misc.
-// It must be called as root.
-func miscFormats() bool {
-	const name = "binfmt_misc"
-	if known, err := os.ReadFile("/proc/filesystems"); err == nil && !bytes.Contains(known, []byte("\t"+name+"\n")) {
-		return false // it would be loaded
-	}
-	files, err := listNew(name)
-	own := []string{"register", "status"}
-	return err != nil || slices.ContainsFunc(files, func(f os.DirEntry) bool { return !slices.Contains(own, f.Name()) })
-}
-
-// listNew lists a file system that may not be mounted anywhere.
-func listNew(name string) ([]os.DirEntry, error) {
-	fs, err := unix.Fsopen(name, unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fs)
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return nil, err
-	}
-	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	return os.ReadDir(link(fd))
 }

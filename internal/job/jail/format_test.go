@@ -35,9 +35,7 @@ func elfFile(t *testing.T, class elf.Class, machine elf.Machine, interpreter str
 
 // TestFormat checks files that the kernel executes, and others, and that the kernel agrees.
 func TestFormat(t *testing.T) {
-	if miscFormats() {
-		t.Log("this machine has further formats")
-	}
+	misc := readMiscFormats()
 	own, err := os.ReadFile("/bin/true")
 	if err != nil {
 		t.Fatal(err)
@@ -71,21 +69,21 @@ func TestFormat(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.text), 0o755); err != nil { //nolint:gosec // a program
 			t.Fatal(err)
 		}
-		err := new(command).format(path)
+		err := (&command{misc: misc}).format(path)
 		if (err == nil) != tt.ok || err != nil && !errors.Is(err, errNotExecuted) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if err := exec.Command(path).Run(); (err == nil) != tt.ok && !miscFormats() {
+		if err := exec.Command(path).Run(); (err == nil) != tt.ok && !misc.unknown {
 			t.Errorf("%s: the kernel says %v", name, err)
 		}
 		if !tt.ok {
 			continue
 		}
-		if err := (&command{misc: true}).format(path); err != nil {
+		if err := (&command{misc: miscFormats{unknown: true}}).format(path); err != nil {
 			t.Errorf("%s, where there are other formats: %v", name, err)
 		}
 	}
-	if err := (&command{misc: true}).format(filepath.Join(dir, "of-another-architecture")); err != nil {
+	if err := (&command{misc: miscFormats{unknown: true}}).format(filepath.Join(dir, "of-another-architecture")); err != nil {
 		t.Errorf("of another architecture, which may be emulated: %v", err)
 	}
 }
@@ -109,5 +107,33 @@ func TestFormatOfUnreadable(t *testing.T) {
 		return new(command).format(path)
 	}); err != nil {
 		t.Errorf("unreadable: %v", err)
+	}
+}
+
+// TestMiscFormats checks formats as binfmt_misc shows them.
+func TestMiscFormats(t *testing.T) {
+	emulated := "enabled\ninterpreter /usr/bin/qemu-riscv64\nflags: \noffset 0\nmagic 7f454c460201010000000000000000000200f300\nmask ffffffffffffff00fffffffffffffffffeffffff\n"
+	riscv := elfFile(t, elf.ELFCLASS64, elf.EM_RISCV, "/bin/sh")
+	for _, tt := range []struct {
+		name, file, path, head string
+		want                   bool
+	}{
+		{"emulated", emulated, "/bin/x", riscv, true},
+		{"of another machine", emulated, "/bin/x", elfFile(t, elf.ELFCLASS64, elf.EM_S390, "/bin/sh"), false},
+		{"without #!", emulated, "/bin/x", "echo\n", false},
+		{"too short", emulated, "/bin/x", riscv[:19], false},
+		{"switched off", strings.Replace(emulated, "enabled", "disabled", 1), "/bin/x", riscv, false},
+		{"extension", "enabled\ninterpreter /usr/bin/wine\nflags: \nextension .exe\n", "/bin/x.exe", "", true},
+		{"another extension", "enabled\ninterpreter /usr/bin/wine\nflags: \nextension .exe\n", "/bin.exe/x", "", false},
+		{"behind an offset", "enabled\ninterpreter /bin/sh\nflags: OC\noffset 3\nmagic 616263\n", "/bin/x", "...abc", true},
+		{"not behind an offset", "enabled\ninterpreter /bin/sh\nflags: OC\noffset 3\nmagic 616263\n", "/bin/x", "abcabd", false},
+	} {
+		var m miscFormats
+		if f, ok := parseMiscFormat(tt.file); ok {
+			m.all = append(m.all, f)
+		}
+		if got := m.has(tt.path, []byte(tt.head)); got != tt.want {
+			t.Errorf("%s: got %v", tt.name, got)
+		}
 	}
 }

@@ -145,7 +145,7 @@ func hook(ctx context.Context, s *spec.Spec, c *command) error {
 	if err := fresh(ctx, s); err != nil {
 		return err
 	}
-	c.misc = miscFormats()
+	c.misc = readMiscFormats()
 	g, err := findGroup(s)
 	if err == nil {
 		err = g.enter(new(spec.Spec))
@@ -180,7 +180,7 @@ func run(ctx context.Context, s *spec.Spec, c *command) error {
 	if err := fresh(ctx, s); err != nil {
 		return err
 	}
-	c.misc = miscFormats()
+	c.misc = readMiscFormats()
 	g, err := findGroup(s)
 	if err == nil {
 		err = g.enter(s)
