@@ -112,8 +112,6 @@ struct task_struct {
 	struct task_struct *parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
-	unsigned long long parent_exec_id; // of the parent's when it made this one
-	unsigned long long self_exec_id;   // inherited, and one more with each exec
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	unsigned long long start_boottime; // start_time and real_start_time before Linux 5.5

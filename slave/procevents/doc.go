@@ -46,8 +46,7 @@
 // woken. While births are held their records are kept, so that more births and the ends of such young
 // processes wake nobody. A record of a process that has been reported does; the programs know it by
 // its start ([Source.Told]). So there are at most 500 wake-ups a second, whatever the processes do,
-// and 20 where all are young. The exec by which a process is started from the front end wakes nobody:
-// init reports it. Births and ends of processes that were started from the front end are
+// and 20 where all are young. Births and ends of processes that were started from the front end are
 // not in the ring: init reports them.
 //
 // # Notices

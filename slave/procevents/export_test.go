@@ -6,18 +6,11 @@ func (s *Source) Notices() []Record { return s.notices.take() }
 // Urgent returns how many records there were of processes that had been reported.
 func (s *Source) Urgent() uint64 { return s.urgent() }
 
-// Unheard reports whether there are records for which nobody was woken.
-func (s *Source) Unheard() (is bool) {
-	s.notices.with(func(c *processControl) { is = c.Unheard != 0 })
-	return is
-}
-
 // Drain is Read and Release of everything.
 func (s *Source) Drain(f func(Record)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.heard = s.hear()
 		s.ring.drain(f)
 	}
 }

@@ -127,16 +127,6 @@ func (s *Source) urgent() (count uint64) {
 	return count
 }
 
-// hear returns how many urgent records there were so far, before the ring is read, and takes in that
-// there may be others for which nobody was woken.
-func (s *Source) hear() (count uint64) {
-	s.notices.with(func(c *processControl) {
-		atomic.StoreUint64(&c.Unheard, 0)
-		count = atomic.LoadUint64(&c.Urgent)
-	})
-	return count
-}
-
 // setWaiting says whether Wait waits for urgent records.
 func (s *Source) setWaiting(waits uint64) {
 	s.notices.with(func(c *processControl) { atomic.StoreUint64(&c.Waiting, waits) })

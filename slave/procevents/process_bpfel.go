@@ -25,7 +25,6 @@ type processControl struct {
 	Told    uint64
 	Urgent  uint64
 	Waiting uint64
-	Unheard uint64
 }
 
 type processRecord struct {

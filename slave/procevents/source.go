@@ -189,7 +189,7 @@ func (s *Source) Read(f func(r Record, at uint64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.heard = s.hear() // those that come from here on wake Wait, even if they are read below
+		s.heard = s.urgent() // those that come from here on wake Wait, even if they are read below
 		s.ring.read(f)
 	}
 }

@@ -254,34 +254,6 @@ func TestWaitWithKeptRecords(t *testing.T) {
 	}
 }
 
-// TestStartsAreQuiet: nobody is woken when a process that was started from the front end executes its
-// command, but when it executes another. Then both are read.
-func TestStartsAreQuiet(t *testing.T) {
-	s := newSpace(t)
-	source := s.open(procevents.Config{FrontEnd: 1 << 30})
-	ended := make(chan error)
-	ctx, cancel := context.WithTimeout(t.Context(), limit.Scaled(20*time.Second))
-	defer cancel()
-	go func() { ended <- source.Wait(ctx, time.Time{}) }()
-	s.run(":")
-	if !source.Unheard() {
-		t.Error("a start has woken the reader")
-	}
-	s.run("exec /bin/true")
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	execs := 0
-	source.Drain(func(r procevents.Record) {
-		if r.Kind == procevents.Execed {
-			execs++
-		}
-	})
-	if execs != 3 || source.Unheard() {
-		t.Errorf("%d execs, want 3; unheard: %v", execs, source.Unheard())
-	}
-}
-
 func TestLost(t *testing.T) {
 	s := newSpace(t)
 	source := s.open(procevents.Config{Ring: os.Getpagesize()})

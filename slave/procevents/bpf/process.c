@@ -145,7 +145,7 @@ static __always_inline int forked(struct bpf_raw_tracepoint_args *ctx, bool boun
 	r->parent = number_of(BPF_CORE_READ(child, real_parent), TGID, &at);
 	r->creator = by;
 	describe(r, child, &at);
-	commit(r); // it has not been reported
+	bpf_ringbuf_submit(r, 0); // it has not been reported
 	return 0;
 }
 
@@ -160,15 +160,6 @@ SEC("raw_tp/sched_process_fork")
 int on_fork_old(struct bpf_raw_tracepoint_args *ctx)
 {
 	return forked(ctx, true);
-}
-
-// is_start tells whether a process that is started from the front end executes its command, as the
-// user that it is started as: init says so itself.
-static __always_inline bool is_start(struct task_struct *task, struct record *r)
-{
-	return r->pid < front_end && BPF_CORE_READ(task, self_exec_id) == BPF_CORE_READ(task, parent_exec_id) + 1 &&
-	       r->user.real == r->user.effective && r->user.real == r->user.saved &&
-	       r->group.real == r->group.effective && r->group.real == r->group.saved;
 }
 
 // When this runs the task is the leader of its group, whichever thread called
@@ -186,10 +177,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!r)
 		return 0;
 	describe(r, task, &at);
-	if (is_start(task, r))
-		commit_quietly(r);
-	else
-		commit_of(r, task);
+	commit(r, task);
 	return 0;
 }
 
@@ -223,7 +211,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		r->status = BPF_CORE_READ(signal, group_exit_code);
 	else
 		r->status = BPF_CORE_READ(task, group_leader, exit_code);
-	commit_of(r, task);
+	commit(r, task);
 	return 0;
 }
 

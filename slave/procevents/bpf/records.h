@@ -38,7 +38,6 @@ struct control {
 	__u64 told;    // reader: processes that started up to then have been reported (CLOCK_BOOTTIME, nanoseconds)
 	__u64 urgent;  // here: records of those
 	__u64 waiting; // reader: 1: it waits for these alone
-	__u64 unheard; // here: 1: the reader was not woken for a record; reader: 0
 };
 
 struct record *unused_record __attribute__((unused)); // keeps the type in the object's BTF
@@ -127,38 +126,17 @@ static __always_inline struct record *reserve(enum kind kind, __u32 pid)
 }
 
 // Without flags a commit wakes the reader if and only if it has released everything before this
-// record. A reader that keeps records will come by itself.
-static __always_inline void commit(struct record *r)
+// record. A reader that keeps records will come by itself, but for a process that has been reported
+// it is woken.
+static __always_inline void commit(struct record *r, struct task_struct *task)
 {
 	struct control *c = control();
-	bool force = c && *(volatile __u64 *)&c->unheard && !*(volatile __u64 *)&c->waiting;
+	__u64 flags = 0;
 
-	bpf_ringbuf_submit(r, force ? BPF_RB_FORCE_WAKEUP : 0);
-}
-
-// commit_of is commit for a task, and wakes the reader for a process that has been reported.
-static __always_inline void commit_of(struct record *r, struct task_struct *task)
-{
-	struct control *c = control();
-
-	if (!c || BPF_CORE_READ(task, group_leader, start_boottime) > *(volatile __u64 *)&c->told) {
-		commit(r);
-		return;
+	if (c && BPF_CORE_READ(task, group_leader, start_boottime) <= *(volatile __u64 *)&c->told) {
+		__sync_fetch_and_add(&c->urgent, 1); // before waiting is read, see Source.Wait
+		if (*(volatile __u64 *)&c->waiting)
+			flags = BPF_RB_FORCE_WAKEUP;
 	}
-	__sync_fetch_and_add(&c->urgent, 1); // before waiting is read, see Source.Wait
-	if (*(volatile __u64 *)&c->waiting)
-		bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
-	else
-		commit(r);
-}
-
-// commit_quietly does not wake the reader, which hears of the process otherwise. It reads the record
-// with the next one.
-static __always_inline void commit_quietly(struct record *r)
-{
-	struct control *c = control();
-
-	if (c)
-		*(volatile __u64 *)&c->unheard = 1;
-	bpf_ringbuf_submit(r, c ? BPF_RB_NO_WAKEUP : 0);
+	bpf_ringbuf_submit(r, flags);
 }

@@ -31,7 +31,7 @@ static __always_inline void note_stop(struct task_struct *task, const struct whe
 	}
 	// Not signal->group_exit_code, which wait(2) clears.
 	r->status = BPF_CORE_READ(task, jobctl) & JOBCTL_STOP_SIGMASK;
-	commit_of(r, task);
+	commit(r, task);
 }
 
 // Runs in the process whose parent is told.
@@ -53,7 +53,7 @@ static __always_inline void on_sigcont(struct task_struct *task)
 		return;
 	r = reserve(CONTINUED, number_of(task, TGID, &at));
 	if (r)
-		commit_of(r, task);
+		commit(r, task);
 }
 
 // The kernel has done what SIGCONT does before this runs, whether or not the signal is
