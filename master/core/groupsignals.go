@@ -85,14 +85,18 @@ func (c *Core) forGroup(p *proc, sig *wire.Signal, known bool) {
 		return
 	}
 	if known || code == siKernel || code == siUser && c.groupCalls[groupCall{sender, number}] != nil {
-		sig.Group, sig.Seen = true, p.sess.seen(p.pid)
+		sig.Group, sig.Seen = true, p.sess.seen(p)
 	}
 }
 
-// seen returns the last event before the first birth by pid whose ghost has yet to be made.
-func (s *session) seen(pid wire.PID) uint64 {
+// seen returns the last event before the first birth by p whose ghost has yet to be made, or before that of the next
+// process with its number.
+func (s *session) seen(p *proc) uint64 {
 	for _, e := range s.pending {
-		if e.birth != nil && e.birth.Parent == pid && !e.done {
+		if e.birth == nil || e.done {
+			continue
+		}
+		if b := e.birth; b.Parent == p.pid || b.Child == p.pid && !p.is(b.Birth) {
 			return e.event - 1
 		}
 	}
