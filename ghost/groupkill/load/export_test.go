@@ -6,4 +6,4 @@ import "bproc/ghost/groupkill"
 func Old(namespace uint64) (*groupkill.Watch, error) { return load(namespace, killsProgOnSignalOld) }
 
 // At is Load for a PID namespace with an inode number.
-func At(namespace uint64) (*groupkill.Watch, error) { return load(namespace, killsProgOnSignal) }
+func At(namespace uint64) (*groupkill.Watch, error) { return load(namespace, program()) }

@@ -23,14 +23,18 @@ func Load() (*groupkill.Watch, error) {
 	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil {
 		return nil, fmt.Errorf("inode of the PID namespace: %w", err)
 	}
-	program := killsProgOnSignal
-	if features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnTaskPtRegs) != nil {
-		program = killsProgOnSignalOld
-	}
-	return load(st.Ino, program)
+	return load(st.Ino, program())
 }
 
-// load loads one of the programs, which are for different kernels, for a PID namespace with an inode number.
+// program names the program for this kernel.
+func program() string {
+	if features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnTaskPtRegs) != nil {
+		return killsProgOnSignalOld
+	}
+	return killsProgOnSignal
+}
+
+// load loads one of the programs for a PID namespace with an inode number.
 func load(namespace uint64, program string) (*groupkill.Watch, error) {
 	// Before Linux 5.11 maps count against RLIMIT_MEMLOCK; this does nothing on later kernels.
 	if err := rlimit.RemoveMemlock(); err != nil {
