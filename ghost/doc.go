@@ -32,7 +32,8 @@
 // its usual effect on a ghost: the ghost ends, and its process with it, or stops, or goes on. The
 // master learns this from what the next keeper reports.
 //
-// The keeper knows nothing of nodes and opens no socket except its own unix socket.
+// The keeper knows nothing of nodes. It opens no socket but its own unix socket and, for a moment, one to
+// bpgroups, which it starts and which loads a BPF program for it (groups.go).
 //
 // Goroutines: each shard is one goroutine, locked to its thread for ever, because only the thread
 // that has seized a process may drive it. A tree of ghosts belongs to one shard, because the kernel

@@ -43,4 +43,9 @@ func TestSignalsForGroups(t *testing.T) {
 			t.Errorf("%s: %d of %d signals were for the group, want %d", c.name, got, c.receivers, c.want)
 		}
 	}
+	late := f.ghost(t, nobody, "late")
+	f.must(t, &wire.GhostJoin{PID: late, PGID: a})
+	if got := kill(late, 1); got != 0 {
+		t.Error("the signal for one that has joined the group since is taken for the group's")
+	}
 }

@@ -34,7 +34,7 @@ type held struct {
 
 	plain bool // a mark has been sent without its value, see sendMark
 
-	groupKill uint64 // when the last signal for its group was sent that it got, see forGroup
+	groupKill uint64 // when the last signal for its group was sent that it got, or since when it is in the group; see forGroup
 
 	halts    bool        // its process is stopped, according to the master
 	marked   bool        // a mark came while the ghost was being driven, and must be sent again

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/ghost/groupkill"
 	"bproc/wire"
 )
 
@@ -162,6 +163,11 @@ func (s *shard) join(g *held, m *wire.GhostJoin) error {
 	}
 	if m.PGID != 0 && (m.SID != g.pid || m.PGID != g.pid) {
 		_, err = d.call(unix.SYS_SETPGID, uint64(m.Child), uint64(m.PGID))
+	}
+	for _, pid := range []wire.PID{g.pid, m.Child} {
+		if moved := s.ghosts[pid]; moved != nil {
+			moved.groupKill = groupkill.Now()
+		}
 	}
 	return err
 }

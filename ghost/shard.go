@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/ghost/groupkill"
 	"bproc/wire"
 )
 
@@ -199,6 +200,7 @@ func (s *shard) stopped(pid wire.PID, status unix.WaitStatus) {
 }
 
 func (s *shard) add(g *held) {
+	g.groupKill = groupkill.Now() // it has not got earlier ones
 	s.ghosts[g.pid] = g
 	s.count.Add(1)
 }

@@ -70,7 +70,11 @@ func (r *recorder) takeLocked(all bool) (changes bool) {
 
 // drainLocked takes in the kernel's records and the changes that were seen, each in its place.
 func (r *recorder) drainLocked() (changes bool) {
+	read := false
 	r.source.Read(func(rec procevents.Record, at uint64) {
+		if !read {
+			read, r.now = true, time.Now() // not before the start of any of them, see Told
+		}
 		changes = r.observeLocked(at) || changes
 		r.tracker.Position(at)
 		switch rec.Kind {
@@ -150,6 +154,8 @@ func (r *recorder) relook() {
 	defer r.mu.Unlock()
 	if r.takeLocked(true) {
 		r.tellAllLocked()
+	} else {
+		r.hurryLocked()
 	}
 }
 
@@ -238,16 +244,19 @@ func (r *recorder) signal(m *wire.Signal) {
 	r.takeLocked(false)
 	in := core.Signal{Signal: m, Meant: r.tracker.Meant(m.PID, m.Seen)}
 	if m.Group {
-		in.Late = r.tracker.Late(m.PID, m.Seen, mayReachAny(m.Info))
+		in.Late = r.tracker.Late(m.PID, m.Seen, senderOf(m.Info))
 	}
 	r.state.step(in)
 	r.hurryLocked()
 }
 
-// mayReachAny reports whether the kernel or root has sent a signal.
-func mayReachAny(info []byte) bool {
+// senderOf returns the user who has sent a signal; root: it may also be the kernel.
+func senderOf(info []byte) (uid uint32) {
 	const siUser, offCode, offUID = 0, 8, 20 // sigaction(2), on 64-bit machines
-	return len(info) < wire.SizeofSiginfo || binary.LittleEndian.Uint32(info[offCode:]) != siUser || binary.LittleEndian.Uint32(info[offUID:]) == 0
+	if len(info) < wire.SizeofSiginfo || binary.LittleEndian.Uint32(info[offCode:]) != siUser {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(info[offUID:])
 }
 
 // hurryLocked has run report what is due. It may be waiting for a record that was taken in here.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bproc/pidmap"
 	"bproc/slave/procevents"
 	"bproc/wire"
 )
@@ -145,9 +146,10 @@ func (w *watch) addLocked(pid wire.PID) {
 }
 
 // executed ends the watch of a process that executes another program since a position in the kernel's
-// records: its calls before are over, and the record says what they did (execve(2)).
+// records: its calls before are over, and the record says what they did (execve(2)). One that was started
+// from the front end may have made a group there, to which seeLocked must see.
 func (w *watch) executed(pid wire.PID, at uint64) {
-	if w.count.Load() == 0 {
+	if w.count.Load() == 0 || pid < pidmap.Node {
 		return
 	}
 	w.mu.Lock()

@@ -184,28 +184,30 @@ func TestWatchOfTwoCalls(t *testing.T) {
 	}
 }
 
-// TestWatchIsBounded does not take the changes: the number that is kept is bounded. One process that
-// changes very often makes no change of others be missed, nor its own last ones.
 // TestWatchEndsWithExec has a process execute another program: what its calls before have done is
 // known by that. A call after that is watched.
 func TestWatchEndsWithExec(t *testing.T) {
 	w := newMadeUp()
+	const young = pidmap.Node + 17
+	w.procs[young] = procevents.ProcessInfo{PID: young, PGID: 5, SID: 5}
 	w.at = 100
-	w.recredits(17)
-	w.executed(17, 99)
+	w.recredits(young)
+	w.executed(young, 99)
 	if w.count.Load() != 1 {
 		t.Error("a call after an exec is not watched")
 	}
 	w.recredits(18)
-	w.executed(17, 100)
+	w.executed(young, 100)
 	if w.count.Load() != 1 || w.all[18] == nil {
 		t.Errorf("%d are watched, want 18 alone", w.count.Load())
 	}
-	w.executed(17, 200)
-	w.set(17, func(p *procevents.ProcessInfo) { p.User.Real = 5 })
+	w.executed(young, 200)
+	w.set(young, func(p *procevents.ProcessInfo) { p.User.Real = 5 })
 	w.check(t, "executed")
 }
 
+// TestWatchIsBounded does not take the changes: the number that is kept is bounded. One process that
+// changes very often makes no change of others be missed, nor its own last ones.
 func TestWatchIsBounded(t *testing.T) {
 	w := newMadeUp()
 	w.regroups(18)

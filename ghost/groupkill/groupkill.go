@@ -111,6 +111,13 @@ type lookup struct {
 	flags      uint64
 }
 
+// Now returns the time from boot in nanoseconds.
+func Now() uint64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // the clock exists since Linux 2.6.39
+	return uint64(now.Nano())
+}
+
 // Sent returns when a signal was last sent to a group, in nanoseconds from boot; 0: not lately. sender is as the
 // receivers see it.
 func (w *Watch) Sent(group wire.PID, signal unix.Signal, sender wire.PID) (at uint64) {
@@ -121,8 +128,7 @@ func (w *Watch) Sent(group wire.PID, signal unix.Signal, sender wire.PID) (at ui
 		return 0 // there is no such entry
 	}
 	at = binary.NativeEndian.Uint64(value[:])
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil || now.Nano() > int64(at)+int64(maxAge) {
+	if Now() > at+uint64(maxAge) {
 		return 0
 	}
 	return at

@@ -97,10 +97,9 @@ func (t *Tracker) owners(pid wire.PID) (all []*process) {
 
 // Late returns the descendants of a process that are in its group and had no ghosts yet when its
 // ghost got a signal for the group on the front end, which had handled all events up to seen.
-// Descendants of another ghost that got the signal are left to that ghost. Those with other
-// credentials than the process, to whom its sender may not be allowed to send it (kill(2)), are only
-// among them if it is for any user.
-func (t *Tracker) Late(pid wire.PID, seen uint64, any bool) []wire.PID {
+// Descendants of another ghost that got the signal are left to that ghost. Those to
+// whom its sender, a user, may not be allowed to send it are not among them (kill(2)).
+func (t *Tracker) Late(pid wire.PID, seen uint64, sender uint32) []wire.PID {
 	owners := t.owners(pid)
 	i := slices.IndexFunc(owners, func(p *process) bool { return p.told <= seen })
 	if i < 0 {
@@ -109,7 +108,7 @@ func (t *Tracker) Late(pid wire.PID, seen uint64, any bool) []wire.PID {
 	p := owners[i]
 	var late []wire.PID
 	for _, q := range p.late(p.front.pgid, seen, nil) {
-		if any || q.traits.user == p.traits.user {
+		if to := q.traits.user; sender == 0 || sender == to.Real || sender == to.Saved || to == p.traits.user {
 			late = append(late, q.pid)
 		}
 	}

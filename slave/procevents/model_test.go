@@ -320,7 +320,7 @@ func (w *world) signalGroup(pgid wire.PID, seen uint64) {
 		if w.tracker.Meant(g.pid, seen) {
 			got[g.pid]++
 		}
-		for _, pid := range w.tracker.Late(g.pid, seen, true) {
+		for _, pid := range w.tracker.Late(g.pid, seen, 0) {
 			got[pid]++
 			w.lates++
 		}

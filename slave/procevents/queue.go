@@ -31,12 +31,12 @@ type item struct {
 // queue holds items in the order in which things happened. They leave it in the same order.
 type queue struct {
 	items  []item
-	urgent int // so many items at the front are not held any longer
+	urgent int // so many items at the front are urgent
 }
 
 func (q *queue) push(it item) { q.items = append(q.items, it) }
 
-// hurry ends the hold of all items.
+// hurry makes all items urgent.
 func (q *queue) hurry() { q.urgent = len(q.items) }
 
 // pop removes and returns the first item.
@@ -51,18 +51,29 @@ func (q *queue) pop() (item, bool) {
 	return it, true
 }
 
-// due returns the items that have been held since then, or longer, or are not held.
-func (q *queue) due(then time.Time) []item {
-	n := q.urgent
-	for n < len(q.items) && !q.items[n].since.After(then) {
+// hold is how long items are held: those that are urgent, and others.
+type hold struct{ urgent, others time.Duration }
+
+// due returns when an item is due.
+func (q *queue) dueAt(i int, h hold) time.Time {
+	if i < q.urgent {
+		return q.items[i].since.Add(h.urgent)
+	}
+	return q.items[i].since.Add(h.others)
+}
+
+// due returns the items that are due.
+func (q *queue) due(now time.Time, h hold) []item {
+	n := 0
+	for n < len(q.items) && !q.dueAt(n, h).After(now) {
 		n++
 	}
 	return q.items[:n]
 }
 
 // popDue pops the first item if it is due.
-func (q *queue) popDue(then time.Time) (item, bool) {
-	if len(q.items) == 0 || q.urgent == 0 && q.items[0].since.After(then) {
+func (q *queue) popDue(now time.Time, h hold) (item, bool) {
+	if len(q.items) == 0 || q.dueAt(0, h).After(now) {
 		return item{}, false
 	}
 	return q.pop()
@@ -77,16 +88,13 @@ func (q *queue) joins(pgid wire.PID) bool {
 	})
 }
 
-// next returns when the first item that will have an effect is due, with a hold time; now if it is not held.
-func (q *queue) next(hold time.Duration, now time.Time) (time.Time, bool) {
+// next returns when the first item that will have an effect is due.
+func (q *queue) next(h hold) (time.Time, bool) {
 	for len(q.items) > 0 && q.items[0].process.gone {
 		q.pop()
 	}
 	if len(q.items) == 0 {
 		return time.Time{}, false
 	}
-	if q.urgent > 0 {
-		return now, true
-	}
-	return q.items[0].since.Add(hold), true
+	return q.dueAt(0, h), true
 }

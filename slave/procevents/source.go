@@ -259,18 +259,20 @@ func (s *Source) Wait(ctx context.Context, until time.Time) error {
 	// the next record makes its own.
 	if !until.IsZero() {
 		s.setWaiting(1) // before pending looks for urgent records
-		defer s.setWaiting(0)
 	}
 	err = conn.Read(func(uintptr) bool { return s.pending(!until.IsZero()) })
+	if !until.IsZero() {
+		s.setWaiting(0)
+	}
 	woken := s.wasWoken()
 	switch {
 	case s.isClosed():
 		return fmt.Errorf("wait for process records: %w", os.ErrClosed)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case woken, errors.Is(err, os.ErrDeadlineExceeded): // the deadline may come behind the wake-up
+	case (woken || errors.Is(err, os.ErrDeadlineExceeded)) && !s.hasUrgent(): // the deadline may come behind the wake-up
 		return nil
-	case err != nil:
+	case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("wait for process records: %w", err)
 	}
 	timer := time.NewTimer(gather)
@@ -294,6 +296,13 @@ func (s *Source) pending(keeps bool) bool {
 	default:
 		return !s.ring.empty()
 	}
+}
+
+// hasUrgent reports whether there are records of reported processes that were not read.
+func (s *Source) hasUrgent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard != s.urgent()
 }
 
 func (s *Source) wasWoken() bool {

@@ -105,8 +105,11 @@ func NewTracker(hold time.Duration, image func(wire.PID) (Image, bool)) *Tracker
 	}
 }
 
-// Hold sets how long everything is held back from now on, also what is held already.
+// Hold sets how long births are held back from now on, also those that are held already. What happens to
+// processes that have been reported is held only for what exceeds DefaultHold: then the front end is behind.
 func (t *Tracker) Hold(hold time.Duration) { t.hold = hold }
+
+func (t *Tracker) holds() hold { return hold{urgent: max(0, t.hold-DefaultHold), others: t.hold} }
 
 // Record takes in what the kernel noted, at the time at which it was read.
 func (t *Tracker) Record(r Record, now time.Time) {
@@ -142,7 +145,7 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 		t.settle()
 	}
 	for {
-		it, ok := t.queue.popDue(t.clock.Add(-t.hold))
+		it, ok := t.queue.popDue(t.clock, t.holds())
 		if !ok {
 			break
 		}
@@ -163,7 +166,7 @@ func (t *Tracker) Flush(all bool, now time.Time) wire.Events {
 
 // Next returns when the next event will be due, if anything is held.
 func (t *Tracker) Next() (time.Time, bool) {
-	at, ok := t.queue.next(t.hold, t.clock)
+	at, ok := t.queue.next(t.holds())
 	if len(t.zombies) > 0 && (!ok || t.zombiesAt.Before(at)) {
 		at, ok = t.zombiesAt, true
 	}

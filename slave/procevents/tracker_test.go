@@ -119,7 +119,7 @@ func TestRenumber(t *testing.T) {
 		t.Errorf("got %v, want the birth of 2000001 as number 3", e)
 	}
 	for seen, want := range [][]wire.PID{{2000000, 2000001}, {2000000, 2000001}, {2000001}, nil} {
-		if late := tracker.Late(100, uint64(seen), true); !slices.Equal(late, want) {
+		if late := tracker.Late(100, uint64(seen), 0); !slices.Equal(late, want) {
 			t.Errorf("late for who has seen %d: %v, want %v", seen, late, want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestManyAreBuried(t *testing.T) {
 		{parent - 1024, []wire.PID{parent}},
 		{parent - 1025, nil},
 	} {
-		if got := tracker.Late(c.pid, told[c.pid], true); !slices.Equal(got, c.want) {
+		if got := tracker.Late(c.pid, told[c.pid], 0); !slices.Equal(got, c.want) {
 			t.Errorf("late for a signal to %d: %v, want %v", c.pid, got, c.want)
 		}
 	}
@@ -223,7 +223,7 @@ func FuzzTracker(f *testing.F) {
 				tracker.Changed(procevents.ProcessInfo{PID: a, PGID: b, SID: c})
 				tracker.User(b, wire.IDs{Real: uint32(script[3] % 3)}, wire.IDs{})
 				tracker.Reaper(c, script[3]&64 != 0)
-				if !again[a] && slices.Contains(tracker.Late(a, uint64(script[3]), true), a) {
+				if !again[a] && slices.Contains(tracker.Late(a, uint64(script[3]), 0), a) {
 					t.Fatal("a process descends from itself")
 				}
 			}

@@ -26,7 +26,7 @@ import (
 //	exit PID STATUS [zombie [TRAITS]] | reaped PID | stop PID SIGNAL | cont PID
 //	launching PID [TRAITS] | spawned PID [first] | notspawned PID ERRNO | ended PID STATUS
 //	seen PID PARENT [TRAITS] | changed PID [TRAITS] | user PID [TRAITS] | reaper PID 0|1 | death PID SIGNAL
-//	late PID SEEN [same] | offspring PID EVENT | meant PID SEEN |
+//	late PID SEEN [SENDER] | offspring PID EVENT | meant PID SEEN |
 //	renumber | flush | tick
 //	beginscan | resync PID:PARENT:PGID:SID:UID:STATE[ending] ...
 //
@@ -117,7 +117,7 @@ func (p *player) input(verb string, args []string) []string {
 	case "resync":
 		return p.resync(args)
 	case "late":
-		return []string{fmt.Sprint("late ", p.tracker.Late(p.pid(args[0]), uint64(p.number(args[1])), !slices.Contains(args, "same")))}
+		return []string{fmt.Sprint("late ", p.tracker.Late(p.pid(args[0]), uint64(p.number(args[1])), uint32(p.number(append(args, "0")[2]))))}
 	case "meant":
 		return []string{fmt.Sprint("meant ", p.tracker.Meant(p.pid(args[0]), uint64(p.number(args[1]))))}
 	case "offspring":

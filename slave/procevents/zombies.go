@@ -83,7 +83,7 @@ func (t *Tracker) Look(all bool, now time.Time) (found bool) {
 	}
 	due := t.queue.items
 	if !all {
-		due = t.queue.due(t.clock.Add(-t.hold))
+		due = t.queue.due(t.clock, t.holds())
 	}
 	for _, it := range due {
 		look(it.process)

@@ -1,6 +1,6 @@
 package load
 
-// One object serves all little-endian machines: its program reads no registers, and field offsets
+// One object serves all little-endian machines: the places of fields, also those of registers,
 // are found when the program is loaded. The object is committed, so builds need neither clang nor
 // libbpf-dev. Generating it needs both; the directories are those of linux-libc-dev on Debian.
 //

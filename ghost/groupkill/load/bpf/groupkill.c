@@ -67,7 +67,7 @@ struct task_struct___with_stack {
 
 #define KILL_AMD64 62
 #define KILL_ARM64 129
-#define THREAD_SIZE 16384 // of both, unless the kernel is made for finding bugs in it
+#define THREAD_SIZE 16384 // with pages of 4 or 16 KiB, unless the kernel is made for finding bugs in it
 
 // to_group tells whether registers are those of kill(2) for a process group. Another system call or one of a 32-bit
 // program is none.
