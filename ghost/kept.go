@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/ghost/groupkill"
 	"bproc/internal/unacked"
 	"bproc/wire"
 )
@@ -39,9 +40,7 @@ type signalQueue struct {
 // while the machine runs, and that counts faster than signals can come, so numbers grow from keeper
 // to keeper (clock_gettime(2), CLOCK_BOOTTIME). Numbers of two boots cannot be compared.
 func newKeptSignals() keptSignals {
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // the clock exists since Linux 2.6.39
-	return keptSignals{boot: thisBoot(), seq: uint64(now.Nano()), of: map[wire.PID]*signalQueue{}}
+	return keptSignals{boot: thisBoot(), seq: groupkill.Now(), of: map[wire.PID]*signalQueue{}}
 }
 
 // add gives a signal its number and keeps it. When there is no room, the oldest signal of that

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -47,7 +46,7 @@ func Start(ctx context.Context, path string) (*Watch, error) {
 	ours, theirs := os.NewFile(uintptr(pair[0]), "bpgroups"), os.NewFile(uintptr(pair[1]), "bpgroups")
 	defer ours.Close()
 	var says strings.Builder
-	cmd := exec.CommandContext(ctx, path, "--to-fd", strconv.Itoa(3))
+	cmd := exec.CommandContext(ctx, path, "--to-fd", "3")
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{theirs}, &says
 	err = cmd.Start()
 	theirs.Close()
@@ -100,8 +99,8 @@ func (w *Watch) Send(socket int) error {
 // maxAge is how long after a kill of a group a process can still be about to get the signal.
 const maxAge = 5 * time.Second
 
-// Key is the key of the program's map, struct kill of load/bpf/groupkill.c.
-type Key struct{ Group, Signal, Sender uint32 }
+// kill is the key of the program's map, struct kill of load/bpf/groupkill.c.
+type kill struct{ group, signal, sender uint32 }
 
 // lookup is the attribute of BPF_MAP_LOOKUP_ELEM (bpf(2)).
 type lookup struct {
@@ -121,7 +120,7 @@ func Now() uint64 {
 // Sent returns when a signal was last sent to a group, in nanoseconds from boot; 0: not lately. sender is as the
 // receivers see it.
 func (w *Watch) Sent(group wire.PID, signal unix.Signal, sender wire.PID) (at uint64) {
-	key := Key{Group: uint32(group), Signal: uint32(signal), Sender: uint32(sender)}
+	key := kill{group: uint32(group), signal: uint32(signal), sender: uint32(sender)}
 	var value [8]byte
 	attr := lookup{fd: uint32(w.kills.Fd()), key: unsafe.Pointer(&key), value: unsafe.Pointer(&value)}
 	if _, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_MAP_LOOKUP_ELEM, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr)); errno != 0 {

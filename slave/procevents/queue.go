@@ -54,7 +54,7 @@ func (q *queue) pop() (item, bool) {
 // hold is how long items are held: those that are urgent, and others.
 type hold struct{ urgent, others time.Duration }
 
-// due returns when an item is due.
+// dueAt returns when item i is due.
 func (q *queue) dueAt(i int, h hold) time.Time {
 	if i < q.urgent {
 		return q.items[i].since.Add(h.urgent)

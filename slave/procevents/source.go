@@ -257,13 +257,9 @@ func (s *Source) Wait(ctx context.Context, until time.Time) error {
 	// The runtime's poller waits for edges, and the kernel makes one only while the ring holds
 	// something. If another goroutine drains the ring first there is no edge, and none is needed:
 	// the next record makes its own.
-	if !until.IsZero() {
-		s.setWaiting(1) // before pending looks for urgent records
-	}
+	s.setWaiting(1) // before pending looks for urgent records
 	err = conn.Read(func(uintptr) bool { return s.pending(!until.IsZero()) })
-	if !until.IsZero() {
-		s.setWaiting(0)
-	}
+	s.setWaiting(0)
 	woken := s.wasWoken()
 	switch {
 	case s.isClosed():
