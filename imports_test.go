@@ -116,8 +116,9 @@ var arrows = map[string][]string{
 	"master/nodeup":        {"wire", "internal/ownthread"},
 	"master/store":         {"internal/flock"},
 
-	"procfs":       {"wire", "procfs/guard", "internal/crowd", "internal/longcall", "internal/ownthread", "internal/procstat"},
+	"procfs":       {"wire", "procfs/guard", "procfs/scout", "internal/crowd", "internal/longcall", "internal/ownthread", "internal/procstat"},
 	"procfs/guard": {"internal/inherited", "internal/pidfd"},
+	"procfs/scout": {"internal/longcall", "wire"},
 	"procfs/nodes": {"internal/client", "wire", "procfs", "internal/procstat"},
 	"procfs/enter": nil,
 
@@ -152,7 +153,7 @@ var arrows = map[string][]string{
 	"cmd/bpjail":            {"internal/job/jail"},
 	"cmd/bpcp":              {"cmd/internal/bpcp", "internal/client"},
 	"cmd/bpns":              {"internal/onscreen", "procfs/enter"},
-	"cmd/bpprocfs":          {"internal/client", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/inherited", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes"},
+	"cmd/bpprocfs":          {"internal/client", "cmd/internal/operands", "cmd/internal/printed", "cmd/internal/release", "internal/inherited", "internal/service", "internal/sparselog", "slave/pid1/standin", "ghost/mark", "wire", "procfs", "procfs/guard", "procfs/nodes", "procfs/scout"},
 	"cmd/internal/bpsh":     {"internal/client", "wire", "nodeset", "cmd/internal/defaultaction", "cmd/internal/flags", "cmd/internal/release", "cmd/internal/terminal", "internal/inherited", "internal/procstat", "internal/onscreen"},
 	"cmd/internal/bprsh":    {"internal/accounts", "internal/client", "cmd/internal/bpsh", "cmd/internal/release", "cmd/internal/terminal"},
 	"cmd/internal/terminal": {"internal/client"},

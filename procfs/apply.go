@@ -2,6 +2,8 @@ package procfs
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -29,6 +31,13 @@ func (v *View) remote() []wire.PID {
 		}
 	}
 	return pids
+}
+
+// all returns the processes that the source knows.
+func (v *View) all() []wire.PID {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return slices.Collect(maps.Keys(v.processes))
 }
 
 // present reports whether a process of the real procfs is the cluster's process with its number.

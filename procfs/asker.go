@@ -17,10 +17,10 @@ func Asker(ctx context.Context) (uid, gid uint32, ok bool) {
 }
 
 // caller returns the thread that has made a request; 0: no thread has.
-func caller(ctx context.Context) int32 {
+func caller(ctx context.Context) uint32 {
 	who, ok := fuse.FromContext(ctx)
 	if !ok {
 		return 0
 	}
-	return int32(who.Pid)
+	return who.Pid
 }

@@ -224,7 +224,7 @@ func mountView(t *testing.T, change func(*View), adjust ...func(*Config)) *mount
 	t.Helper()
 	m := &mounted{T: t, cluster: &cluster{files: map[string]string{}, dirs: map[string][]Entry{}}, path: t.TempDir()}
 	ready := make(chan struct{})
-	cfg := Config{Mountpoint: m.path, Guard: []string{guardName}, Ready: func() { close(ready) }}
+	cfg := Config{Mountpoint: m.path, Guard: []string{guardName}, Scout: []string{scoutName}, Ready: func() { close(ready) }}
 	for _, f := range adjust {
 		f(&cfg)
 	}

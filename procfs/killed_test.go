@@ -81,7 +81,7 @@ func (s *stuck) wait(ctx context.Context) error {
 func victim(at string) error {
 	s := &stuck{came: make(chan struct{}), asked: make(chan struct{}, 1)}
 	var v *View
-	cfg := Config{Mountpoint: at, Guard: []string{guardName}, Ready: func() {
+	cfg := Config{Mountpoint: at, Guard: []string{guardName}, Scout: []string{scoutName}, Ready: func() {
 		close(s.came)
 		v.rounds.reset()
 		fmt.Println("ready")

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/procfs/guard"
+	"bproc/procfs/scout"
 	"bproc/test/limit"
 )
 
@@ -19,10 +20,20 @@ const inNamespace = "BPROC_TEST_MOUNTS"
 // guardName is the name of the guard of a view in tests.
 const guardName = "guard"
 
+// scoutName is the name of the scout of a view in tests.
+const scoutName = "scout"
+
 // TestMain runs the tests in a mount namespace of their own, so that no mounts are left.
 func TestMain(m *testing.M) {
 	if os.Args[0] == guardName {
 		if err := guard.Run(false); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if os.Args[0] == scoutName {
+		if err := scout.Run(os.Args[1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

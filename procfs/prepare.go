@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,11 +23,10 @@ import (
 // short-lived processes cost nothing. A reader who lists meanwhile has the warmer for itself: the
 // preparer waits for its turn before each process.
 type preparer struct {
-	view   *View
-	spell  time.Duration
-	pause  func(context.Context, time.Duration) bool // pause, except in tests
-	done   map[wire.PID]uint64                       // processes that were read, by process.born
-	thread atomic.Int32                              // that is reading a process; 0: none
+	view  *View
+	spell time.Duration
+	pause func(context.Context, time.Duration) bool // pause, except in tests
+	done  map[wire.PID]uint64                       // processes that were read, by process.born
 }
 
 // Bounds of its cost.
@@ -83,10 +81,10 @@ func (p *preparer) run(ctx context.Context) error {
 // afterBirths makes rounds until no process was too young in the last one.
 func (p *preparer) afterBirths(ctx context.Context) {
 	for young := true; young && p.pause(ctx, settle); {
-		begin := worked()
+		begin := p.worked()
 		var asking time.Duration
 		asking, young = p.round(ctx)
-		p.pause(ctx, min(restTimes*(worked()-begin+asking), longestRest))
+		p.pause(ctx, min(restTimes*(p.worked()-begin+asking), longestRest))
 	}
 }
 
@@ -162,54 +160,55 @@ func (c clock) settled(p *process) bool {
 }
 
 // look reads processes, and returns their number.
-func (p *preparer) look(ctx context.Context, due []wire.PID) int {
-	buf := make([]byte, listSize)
-	begin := worked()
-	for i, pid := range due {
-		p.lookInto(pid, buf)
-		if used := worked() - begin; used >= p.spell {
-			if !p.pause(ctx, min(idleTimes*used, longestGap)) {
-				return i + 1
+func (p *preparer) look(ctx context.Context, due []wire.PID) (count int) {
+	err := p.view.device.apart(func() error {
+		begin := p.worked()
+		for _, pid := range due {
+			if err := p.lookInto(pid); err != nil {
+				return err
 			}
-			begin = worked()
+			count++
+			if used := p.worked() - begin; used >= p.spell {
+				if !p.pause(ctx, min(idleTimes*used, longestGap)) {
+					return nil
+				}
+				begin = p.worked()
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		p.view.log.Debug("processes are not prepared", "err", err)
 	}
-	return len(due)
+	return count
 }
 
 // lookInto makes the kernel know a process. It leaves nothing open in the view, so that the view
 // can be unmounted.
-func (p *preparer) lookInto(pid wire.PID, buf []byte) {
+func (p *preparer) lookInto(pid wire.PID) error {
 	w := p.view.warmer
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	if q := p.view.process(pid); q != nil {
 		p.done[pid] = q.born
 	}
-	err := w.inRoot(unix.O_PATH, func(root int) error {
-		p.thread.Store(int32(unix.Gettid()))
-		defer p.thread.Store(0)
-		w.look(root, pid, buf)
+	if p.view.scout == nil {
 		return nil
-	})
-	if err != nil {
-		p.view.log.Debug("a process is not prepared", "pid", int(pid), "err", err)
 	}
+	next := p.view.cold(pid)
+	return w.look(func() (wire.PID, bool) {
+		defer func() { next = false }()
+		return pid, next
+	})
 }
 
-// asks reports whether a request is the preparer's own. The preparer has asked the nodes itself.
-func (p *preparer) asks(ctx context.Context) bool {
-	thread := p.thread.Load()
-	return thread != 0 && thread == caller(ctx)
-}
-
-// worked returns the processor time of this process so far.
-func worked() time.Duration {
+// worked returns the processor time of the view's processes so far.
+func (p *preparer) worked() time.Duration {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
 		return 0
 	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	return time.Duration(used.Utime.Nano()+used.Stime.Nano()) + p.view.scout.Worked()
 }
 
 // pause waits for a time, and reports whether the context lives on.

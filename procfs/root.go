@@ -32,7 +32,7 @@ func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 		entries = d.elsewhere(entries)
 	}
 	d.view.meet(ctx, entries...)
-	if d.view.manyCold(entries) {
+	if d.view.scout != nil && d.view.manyCold(entries) {
 		d.view.warmer.want(ctx)
 	}
 	for i, e := range entries {
@@ -70,7 +70,7 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 		return d.view.table.at(place{self, name}, func() file { return newOwnDir(d.view) }), forEver, 0
 	}
 	if number(name) != 0 {
-		if !d.view.preparer.asks(ctx) {
+		if !d.view.scout.Is(caller(ctx)) { // the nodes were asked before
 			d.view.refresh(ctx)
 		}
 		if !d.has(name) {

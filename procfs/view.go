@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/procfs/guard"
+	"bproc/procfs/scout"
 	"bproc/wire"
 )
 
@@ -55,6 +56,11 @@ type Config struct {
 	// Guard is the argument vector with which this program calls [guard.Run]: it frees readers if
 	// this process is killed. Empty: there is no guard.
 	Guard []string
+
+	// Scout is the argument vector with which this program calls [scout.Run], with the mount point as
+	// another argument: it has the kernel know many processes before programs read them. Empty: a
+	// first look takes longer.
+	Scout []string
 }
 
 // View is the procfs of a cluster.
@@ -82,6 +88,7 @@ type View struct {
 	kept      *kept
 	warmer    *warmer
 	preparer  *preparer
+	scout     *scout.Scout // nil: none
 
 	kernel *fuse.Server // nil before the mount
 	device device
@@ -115,7 +122,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 		processes: map[wire.PID]*process{},
 	}
 	v.news.tell = v.tellKernel
-	v.warmer = &warmer{view: v, wanted: make(chan *headStart)}
+	v.warmer = &warmer{view: v, wanted: make(chan chan<- struct{})}
 	v.preparer = &preparer{view: v, spell: spell, pause: pause}
 	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
 	return v
@@ -155,6 +162,12 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) (er
 			return err
 		}
 		defer v.closeTree()
+	}
+	if v.cfg.Scout != nil {
+		if v.scout, err = scout.Start(v.cfg.Scout, v.cfg.Mountpoint); err != nil { // now: it must not be looked for in the view
+			return fmt.Errorf("start the process that looks ahead: %w", err)
+		}
+		defer func() { err = errors.Join(err, v.scout.Close()) }()
 	}
 	if v.kernel, err = v.mount(); err != nil {
 		return unmounted(v.cfg.Mountpoint, err)

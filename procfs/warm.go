@@ -2,68 +2,58 @@ package procfs
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
-
-	"bproc/internal/longcall"
 	"bproc/wire"
 )
 
 // warmer makes the kernel know processes before readers ask for them. A program that lists /proc
 // then reads some files of each process, and each process that the kernel does not know costs the
-// reader two requests. The warmer lists these directories ahead of the reader: one listing makes
-// all files of a process known (processDir.brief), and it stores the contents in the kernel's cache
-// (FUSE_NOTIFY_STORE).
+// reader several requests. The scout lists these directories ahead of the reader: one listing makes
+// all files of a process known (processDir.brief), and the warmer stores the contents in the kernel's
+// cache (FUSE_NOTIFY_STORE).
 //
 //	reader                             warmer
-//	lists /proc  --- many unknown -->  lists /proc, then each of those, and
-//	             <-- all ------------  stores the contents of their files
+//	lists /proc  --- many unknown -->  has the scout list /proc, then each of those, and
+//	             <-- most are known -- stores the contents of their files
 //	reads, without requests to the server
 //
 // A reader that went ahead meanwhile would make the same requests, and catch up: it takes less time
-// for a known process than the warmer for an unknown one. So it waits.
+// for a known process than the warmer for an unknown one. So it waits, until it cannot catch up any
+// more.
 //
 // The warmer works when a program has listed /proc, and only on processes that the kernel does not
 // know. The kernel knows the processes that were prepared (prepare.go).
 type warmer struct {
 	view   *View
-	wanted chan *headStart // of a reader that lists unknown processes
+	wanted chan chan<- struct{} // closed when the reader need not wait any longer
 
 	// turn is held while processes are read. No handler of requests takes it.
 	turn sync.Mutex
 }
 
-// headStart is what a reader waits for, so as not to make the same requests.
-type headStart struct {
-	looks atomic.Int32  // processes read so far
-	made  chan struct{} // closed when all are read
-}
-
 // Bounds of the warmer. A few processes are read as fast as they are made known.
 const (
 	worthWarming = 32               // processes
-	ahead        = time.Second      // longest wait of a reader
-	warmThreads  = 4                // threads that read processes
 	warmTime     = 30 * time.Second // for all processes
+
+	// A reader needs about as much time for a known process as the warmer for a quarter of an
+	// unknown one. So it cannot catch up when all but a fifth are known.
+	lead = 5
 )
 
-// want has processes made known, unless the warmer is at work, and waits for it.
+// want has processes made known, unless the warmer is at work, and waits for that.
 func (w *warmer) want(ctx context.Context) {
-	start := &headStart{made: make(chan struct{})}
+	known := make(chan struct{})
 	select {
-	case w.wanted <- start:
+	case w.wanted <- known:
 	default:
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, ahead)
-	defer cancel()
 	select {
-	case <-start.made:
+	case <-known:
 	case <-ctx.Done():
 	}
 }
@@ -74,97 +64,51 @@ func (w *warmer) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case start := <-w.wanted:
-			err := w.warm(ctx, start)
-			close(start.made)
-			w.view.log.Debug("processes are known to the kernel", "count", start.looks.Load(), "err", err)
+		case known := <-w.wanted:
+			begin := time.Now()
+			count, err := w.warm(ctx, known)
+			w.view.log.Debug("processes are known to the kernel", "count", count, "time", time.Since(begin), "err", err)
 		}
 	}
 }
 
-// warm lists /proc, and reads the processes that the kernel does not know.
-func (w *warmer) warm(ctx context.Context, start *headStart) error {
+// warm lists /proc, and reads the processes that the kernel does not know. It returns their number.
+func (w *warmer) warm(ctx context.Context, known chan<- struct{}) (count int, err error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
-	cold := make(chan wire.PID)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer close(cold)
-		return w.inRoot(unix.O_RDONLY, func(root int) error { return w.list(ctx, root, cold) })
-	})
-	for range warmThreads {
-		group.Go(func() error {
-			return w.inRoot(unix.O_PATH, func(root int) error {
-				buf := make([]byte, listSize)
-				for pid := range cold {
-					w.look(root, pid, buf)
-					start.looks.Add(1)
-				}
-				return nil
-			})
-		})
-	}
-	return group.Wait()
-}
-
-// inRoot runs f with the root directory of the view, on a thread that may wait for the view.
-func (w *warmer) inRoot(flag int, f func(root int) error) error {
-	return w.view.device.apart(func() error {
-		root, err := longcall.Openat(unix.AT_FDCWD, w.view.cfg.Mountpoint, flag|unix.O_DIRECTORY|unix.O_CLOEXEC)
-		if err != nil {
-			return fmt.Errorf("open %s: %w", w.view.cfg.Mountpoint, err)
-		}
-		defer unix.Close(root)
-		return f(root)
-	})
-}
-
-// listSize is enough for a directory of a process; rootSize is the size of one read of /proc.
-const (
-	listSize = 8 << 10
-	rootSize = 64 << 10
-)
-
-// list lists /proc, which makes the directories in it known, and sends the processes whose files
-// are not known.
-func (w *warmer) list(ctx context.Context, root int, cold chan<- wire.PID) error {
-	buf := make([]byte, rootSize)
-	for {
-		n, err := longcall.Getdents(root, buf)
-		if err != nil || n <= 0 {
+	pids := slices.DeleteFunc(w.view.all(), func(pid wire.PID) bool { return !w.view.cold(pid) })
+	slices.Sort(pids) // as readers read them
+	told := sync.OnceFunc(func() { close(known) })
+	defer told()
+	most := len(pids) - len(pids)/lead
+	err = w.view.device.apart(func() error {
+		if err := w.view.scout.List(); err != nil {
 			return err
 		}
-		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
-		for _, name := range names {
-			pid := number(name)
-			if pid == 0 || !w.view.cold(pid) {
-				continue
+		return w.look(func() (wire.PID, bool) {
+			for at := count; at < len(pids) && ctx.Err() == nil; at++ {
+				count = at + 1
+				if count >= most {
+					told()
+				}
+				if w.view.cold(pids[at]) { // else the reader was faster
+					return pids[at], true
+				}
 			}
-			select {
-			case cold <- pid:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-	}
+			return 0, false
+		})
+	})
+	return count, err
 }
 
-// look makes the files of a process known, with their contents. Errors are ignored: the process may
-// have ended.
-func (w *warmer) look(root int, pid wire.PID, buf []byte) {
-	if !w.view.cold(pid) {
-		return // the reader was faster
-	}
-	dir, err := longcall.Openat(root, pid.String(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW)
-	if err != nil {
-		return
-	}
-	defer unix.Close(dir)
-	if _, err := longcall.Getdents(dir, buf); err != nil {
-		return
-	}
+// look makes the files of processes known, with their contents, until next returns false. It must be called on a
+// thread that may wait for the view.
+func (w *warmer) look(next func() (wire.PID, bool)) error { return w.view.scout.Look(next, w.store) }
+
+// store gives the kernel the contents of the files that programs read of all processes, if it knows them.
+func (w *warmer) store(pid wire.PID) {
 	self := w.view.table.known(place{rootID, pid.String()})
 	for _, name := range readOfAll {
 		if n := w.view.table.placedAt(place{self, name}); n != nil {
@@ -173,7 +117,6 @@ func (w *warmer) look(root int, pid wire.PID, buf []byte) {
 			}
 		}
 	}
-	longcall.Exists(dir, "ctty") // ps(1) looks for it in vain
 }
 
 // cold reports whether the kernel needs a request before the files of a remote process can be read.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -59,6 +61,61 @@ func TestListingWarms(t *testing.T) {
 	}
 }
 
+// TestNoScout reads many processes of a view whose scout is dead, or that has none.
+func TestNoScout(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"none": func(c *Config) { c.Scout = nil },
+		"dead": func(*Config) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := mount(t, change)
+			if m.view.scout != nil {
+				killScout(t)
+			}
+			var told []Process
+			for i, pid := range ghosts(t, 2*worthWarming) {
+				told = append(told, remote(pid, 'S', i))
+			}
+			m.show(told...)
+			if _, err := os.ReadDir(m.path); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range told {
+				if got := m.read(p.PID, "stat"); got != string(p.Stat) {
+					t.Errorf("got %q, want %q", got, p.Stat)
+				}
+			}
+		})
+	}
+}
+
+// killScout kills the scouts that this process has started.
+func killScout(t *testing.T) {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/[0-9]*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for _, path := range tasks {
+		status, err := os.ReadFile(path)
+		if err != nil || !bytes.HasPrefix(status, []byte("Name:\t"+scoutName+"\n")) || !bytes.Contains(status, fmt.Appendf(nil, "PPid:\t%d\n", os.Getpid())) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil {
+			err = unix.Kill(pid, unix.SIGKILL)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed++
+	}
+	if killed == 0 {
+		t.Fatal("the view has no scout")
+	}
+}
+
 // keeps returns an error if the kernel does not have the content of a file of a process.
 func (m *mounted) keeps(want []byte, pid, name string) error {
 	dir := m.view.table.known(place{rootID, pid})
@@ -84,6 +141,8 @@ func TestReaderAsksNothing(t *testing.T) {
 	if _, err := os.ReadDir(m.path); err != nil {
 		t.Fatal(err)
 	}
+	m.view.warmer.turn.Lock() // when all processes are known; a reader need not wait for the last ones
+	defer m.view.warmer.turn.Unlock()
 	for _, p := range told { // names in /proc itself are cached for a short time
 		fd, err := unix.Open(m.file(p.PID), unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -27,10 +28,19 @@ import (
 	"bproc/procfs"
 	"bproc/procfs/guard"
 	"bproc/procfs/nodes"
+	"bproc/procfs/scout"
 )
 
 // guardName is the name of the process that frees readers if the view is killed.
 const guardName = "bpprocfs-guard"
+
+// scoutName is the name of the process that looks into processes before programs do.
+const scoutName = "bpprocfs-scout"
+
+// processors is the least number of processors that the Go runtime uses, in its sense. A thread that
+// waits for a request keeps one for a moment, and a thread that gets a request must find another: with
+// two of them, a first look at many processes took a sixth longer.
+const processors = 8
 
 func main() {
 	name := filepath.Base(os.Args[0])
@@ -41,6 +51,8 @@ func main() {
 	switch {
 	case name == guardName:
 		err = guard.Run(slices.Contains(os.Args[1:], "--"+detachFlag))
+	case name == scoutName && len(os.Args) == 2:
+		err = scout.Run(os.Args[1])
 	case strings.HasPrefix(name, "mount."):
 		err = run(helper(name))
 	default:
@@ -96,6 +108,7 @@ type descriptors struct {
 }
 
 func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error {
+	runtime.GOMAXPROCS(max(processors, runtime.NumCPU()))
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	signal.Ignore(unix.SIGPIPE) // else a log line that nobody reads would end the view
 	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
@@ -119,6 +132,7 @@ func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error 
 	if fds.detach {
 		cfg.Guard = append(cfg.Guard, "--"+detachFlag)
 	}
+	cfg.Scout = []string{scoutName}
 	ready := make(chan struct{})
 	cfg.Ready = func() {
 		service.Ready()

@@ -16,7 +16,7 @@ import (
 
 // TestMain makes this binary bpprocfs, under the names with which that starts itself or is started.
 func TestMain(m *testing.M) {
-	if slices.Contains([]string{guardName, "bpprocfs", "mount.fuse.bpprocfs"}, filepath.Base(os.Args[0])) {
+	if slices.Contains([]string{guardName, scoutName, "bpprocfs", "mount.fuse.bpprocfs"}, filepath.Base(os.Args[0])) {
 		main()
 		return
 	}

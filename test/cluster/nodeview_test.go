@@ -21,7 +21,7 @@ func nodeShell(t *testing.T, c *cluster.Cluster, user cluster.User, node int) *d
 }
 
 // observers are the processes of the observers themselves.
-var observers = regexp.MustCompile(`(?m)^.* (ps|bpsh|bpns|sh|bpprocfs|bpprocfs-guard)\n`)
+var observers = regexp.MustCompile(`(?m)^.* (ps|bpsh|bpns|sh|bpprocfs|bpprocfs-guard|bpprocfs-scout)\n`)
 
 // TestNodeSeesCluster compares the output of ps on a node and on the front end, as different users.
 func TestNodeSeesCluster(t *testing.T) {
@@ -224,7 +224,7 @@ func TestNodeViewIsKilled(t *testing.T) {
 		t.Errorf("left behind:\n%s", left)
 	}
 	cluster.Eventually(t, "no process is left", func() error {
-		for _, name := range []string{"bpprocfs", "bpprocfs-guard"} {
+		for _, name := range []string{"bpprocfs", "bpprocfs-guard", "bpprocfs-scout"} {
 			if left, err := node.Named(name); err != nil || len(left) > 0 {
 				return fmt.Errorf("%s: %+v, %v", name, left, err)
 			}
