@@ -19,8 +19,8 @@ import (
 //
 //	threads that take requests       never wait for the view
 //	  descriptor N: /dev/fuse
-//	threads by apart                 read the view, mount in it, notify the kernel, and check
-//	                                 that the view answers
+//	threads by apart                 mount in the view, notify the kernel, and check that the
+//	                                 view answers
 //	  descriptor N: a clone          has not taken any request
 //
 // One case remains: a reader holds a lock, and its request has not been taken. The kernel keeps

@@ -34,7 +34,8 @@
 // The goroutines of the FUSE server answer the kernel, one for each request. The refresher alone
 // asks the source, and changes View.processes. Another goroutine notifies the kernel of changes in
 // /proc itself. The warmer reads processes ahead of programs that list them, the preparer before
-// any program does. They exclude each other by warmer.turn, which no handler takes.
+// any program does, both by the scout (package scout). They exclude each other by warmer.turn, which no
+// handler takes.
 //
 // # Deadlocks
 //
@@ -43,10 +44,12 @@
 // fetched when they are read. A lookup in /proc itself waits for the refresher, so another
 // goroutine, for which nothing waits, notifies the kernel of changes in /proc itself.
 //
-// The server opens files in its own file system only to mount the real procfs in it, and to make
-// the kernel know processes that are about to be read (warm.go, prepare.go). No handler waits long
-// for that. It does so, and notifies the kernel, on threads that do not share the descriptor that
-// requests are taken from (device.go): a server that is killed cannot wait for itself.
+// The server opens files in its own file system only to mount the real procfs in it. It does so, and
+// notifies the kernel, on threads that do not share the descriptor that requests are taken from
+// (device.go): a server that is killed cannot wait for itself. Another process, the scout, makes the
+// kernel know processes that are about to be read (warm.go, prepare.go). A listing of /proc waits for
+// it, within patience; meanwhile nobody notifies the kernel of changes in /proc itself, since that
+// waits for the listing, and the scout would wait for it (news.hold).
 //
 // A process that waits for an answer cannot be killed once fuse_dev_do_read has taken its request,
 // so every handler returns within patience. When this process is killed, the kernel frees waiting
@@ -54,5 +57,6 @@
 //
 // Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu, kept.mu are leaves. table.mu is held while
 // the file of a new inode is made of a process (View.mu). listing.mu and the locks of fetched files
-// are held while the source is asked.
+// are held while the source is asked. Warmer.turn and the scout's lock are held while the scout looks and
+// the kernel is notified.
 package procfs

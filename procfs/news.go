@@ -15,9 +15,11 @@ import (
 type news struct {
 	tell func([]place)
 
-	mu    sync.Mutex
-	queue map[place]bool
-	bell  chan struct{}
+	mu      sync.Mutex
+	queue   map[place]bool
+	bell    chan struct{}
+	sending bool
+	holds   int // listings of /proc for which the queue waits
 }
 
 func newNews() *news {
@@ -37,10 +39,47 @@ func (n *news) later(p place) {
 	n.mu.Lock()
 	n.queue[p] = true
 	n.mu.Unlock()
+	n.ring()
+}
+
+// hold keeps the queue back until release. It returns false, and does nothing, if there are
+// notifications already: else listing after listing could keep them back.
+func (n *news) hold() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.sending || len(n.queue) > 0 {
+		return false
+	}
+	n.holds++
+	return true
+}
+
+// release ends a hold.
+func (n *news) release() {
+	n.mu.Lock()
+	n.holds--
+	n.mu.Unlock()
+	n.ring()
+}
+
+func (n *news) ring() {
 	select {
 	case n.bell <- struct{}{}:
 	default:
 	}
+}
+
+// take empties the queue, unless it has to wait.
+func (n *news) take() []place {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sending = n.holds == 0 && len(n.queue) > 0
+	if !n.sending {
+		return nil
+	}
+	queue := slices.Collect(maps.Keys(n.queue))
+	clear(n.queue)
+	return queue
 }
 
 // run sends the queued notifications, until the context ends.
@@ -51,10 +90,9 @@ func (n *news) run(ctx context.Context) error {
 			return nil
 		case <-n.bell:
 		}
+		n.now(n.take())
 		n.mu.Lock()
-		queue := n.queue
-		n.queue = map[place]bool{}
+		n.sending = false
 		n.mu.Unlock()
-		n.now(slices.Collect(maps.Keys(queue)))
 	}
 }

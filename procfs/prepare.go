@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,6 +28,8 @@ type preparer struct {
 	spell time.Duration
 	pause func(context.Context, time.Duration) bool // pause, except in tests
 	done  map[wire.PID]uint64                       // processes that were read, by process.born
+	looks atomic.Bool                               // the scout looks for the preparer
+	err   error                                     // the scout has failed
 }
 
 // Bounds of its cost.
@@ -61,7 +64,7 @@ func (p *preparer) run(ctx context.Context) error {
 	}
 	var told uint64
 	again := firstAgain
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && p.err == nil {
 		count, err := p.view.cfg.Births(ctx, told)
 		if err != nil {
 			p.view.log.Debug("births are not told", "err", err)
@@ -75,12 +78,13 @@ func (p *preparer) run(ctx context.Context) error {
 			p.afterBirths(ctx)
 		}
 	}
+	<-ctx.Done()
 	return nil
 }
 
 // afterBirths makes rounds until no process was too young in the last one.
 func (p *preparer) afterBirths(ctx context.Context) {
-	for young := true; young && p.pause(ctx, settle); {
+	for young := true; young && p.err == nil && p.pause(ctx, settle); {
 		begin := p.worked()
 		var asking time.Duration
 		asking, young = p.round(ctx)
@@ -102,7 +106,7 @@ func (p *preparer) round(ctx context.Context) (asking time.Duration, young bool)
 			break
 		}
 		count += p.look(ctx, due)
-		if !p.pause(ctx, freshness) { // or the nodes would not be asked again
+		if p.err != nil || !p.pause(ctx, freshness) { // or the nodes would not be asked again
 			break
 		}
 	}
@@ -161,25 +165,26 @@ func (c clock) settled(p *process) bool {
 
 // look reads processes, and returns their number.
 func (p *preparer) look(ctx context.Context, due []wire.PID) (count int) {
-	err := p.view.device.apart(func() error {
-		begin := p.worked()
-		for _, pid := range due {
-			if err := p.lookInto(pid); err != nil {
-				return err
-			}
-			count++
-			if used := p.worked() - begin; used >= p.spell {
-				if !p.pause(ctx, min(idleTimes*used, longestGap)) {
-					return nil
+	for count < len(due) && p.err == nil {
+		var used time.Duration
+		// A thread for each spell of work: it has copies of descriptors that the others close.
+		p.err = p.view.device.apart(func() error {
+			for begin := p.worked(); count < len(due); {
+				if err := p.lookInto(due[count]); err != nil {
+					return err
 				}
-				begin = p.worked()
+				count++
+				if used = p.worked() - begin; used >= p.spell {
+					break
+				}
 			}
+			return nil
+		})
+		if used >= p.spell && !p.pause(ctx, min(idleTimes*used, longestGap)) {
+			break
 		}
-		return nil
-	})
-	if err != nil {
-		p.view.log.Debug("processes are not prepared", "err", err)
 	}
+	p.view.warmer.failed(p.err)
 	return count
 }
 
@@ -193,13 +198,20 @@ func (p *preparer) lookInto(pid wire.PID) error {
 		p.done[pid] = q.born
 	}
 	if p.view.scout == nil {
-		return nil
+		return nil // only in tests
 	}
-	next := p.view.cold(pid)
-	return w.look(func() (wire.PID, bool) {
-		defer func() { next = false }()
-		return pid, next
-	})
+	p.looks.Store(true)
+	defer p.looks.Store(false)
+	cold := p.view.cold(pid)
+	return p.view.scout.Look(func() (wire.PID, bool) {
+		defer func() { cold = false }()
+		return pid, cold
+	}, w.store)
+}
+
+// asks reports whether a request is the preparer's own. The preparer has asked the nodes itself.
+func (p *preparer) asks(ctx context.Context) bool {
+	return p.looks.Load() && p.view.scout.Is(caller(ctx))
 }
 
 // worked returns the processor time of the view's processes so far.

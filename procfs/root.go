@@ -26,13 +26,17 @@ type rootDir struct {
 // list returns the names in the real procfs. On the front end ghosts stand for remote processes; on
 // a node the remote processes are not in it.
 func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
+	held := d.view.news.hold()
+	if held {
+		defer d.view.news.release()
+	}
 	d.view.refresh(ctx)
 	entries, errno := d.view.real.list(".")
 	if d.view.cfg.Local != nil {
 		entries = d.elsewhere(entries)
 	}
 	d.view.meet(ctx, entries...)
-	if d.view.scout != nil && d.view.manyCold(entries) {
+	if held && d.view.scout != nil && d.view.manyCold(entries) {
 		d.view.warmer.want(ctx)
 	}
 	for i, e := range entries {
@@ -70,7 +74,7 @@ func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.O
 		return d.view.table.at(place{self, name}, func() file { return newOwnDir(d.view) }), forEver, 0
 	}
 	if number(name) != 0 {
-		if !d.view.scout.Is(caller(ctx)) { // the nodes were asked before
+		if !d.view.preparer.asks(ctx) {
 			d.view.refresh(ctx)
 		}
 		if !d.has(name) {

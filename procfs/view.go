@@ -163,10 +163,7 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) (er
 		}
 		defer v.closeTree()
 	}
-	if v.cfg.Scout != nil {
-		if v.scout, err = scout.Start(v.cfg.Scout, v.cfg.Mountpoint); err != nil { // now: it must not be looked for in the view
-			return fmt.Errorf("start the process that looks ahead: %w", err)
-		}
+	if v.startScout() { // now: this program must not be looked for in the view
 		defer func() { err = errors.Join(err, v.scout.Close()) }()
 	}
 	if v.kernel, err = v.mount(); err != nil {
@@ -174,6 +171,19 @@ func (v *View) run(ctx context.Context, watch func(mountpoint string) error) (er
 	}
 	inUse, err = v.serve(ctx, watch)
 	return err
+}
+
+// startScout starts the scout, and reports whether there is one. The view can do without it.
+func (v *View) startScout() bool {
+	if v.cfg.Scout == nil {
+		return false
+	}
+	var err error
+	if v.scout, err = scout.Start(v.cfg.Scout, v.cfg.Mountpoint); err != nil {
+		v.scout = nil
+		v.log.Warn("first looks at many processes will take longer", "err", fmt.Errorf("start the scout: %w", err))
+	}
+	return v.scout != nil
 }
 
 // openReal opens the real procfs.
@@ -203,6 +213,9 @@ func (v *View) serve(ctx context.Context, watch func(mountpoint string) error) (
 	served := make(chan struct{})
 	go func() { defer close(served); defer cancel(); v.kernel.Serve() }() // as long as a program uses it
 	group, ctx := errgroup.WithContext(ctx)
+	if v.scout != nil {
+		defer context.AfterFunc(ctx, v.scout.Kill)() // or the end would wait for its looks
+	}
 	group.Go(func() error { return v.refresher(ctx) })
 	group.Go(func() error { return v.news.run(ctx) })
 	group.Go(func() error { return v.warmer.run(ctx) })
@@ -211,8 +224,11 @@ func (v *View) serve(ctx context.Context, watch func(mountpoint string) error) (
 		if err == nil {
 			err = v.open(ctx, v.kernel)
 		}
-		if err == nil {
+		if err == nil && v.scout != nil {
 			err = v.preparer.run(ctx)
+		}
+		if err == nil {
+			<-ctx.Done()
 		}
 		return errors.Join(err, v.unmount(v.kernel))
 	})

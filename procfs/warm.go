@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bproc/wire"
@@ -22,13 +23,15 @@ import (
 //
 // A reader that went ahead meanwhile would make the same requests, and catch up: it takes less time
 // for a known process than the warmer for an unknown one. So it waits, until it cannot catch up any
-// more.
+// more. Meanwhile its listing has /proc locked for changes, and the scout has to read it, so the
+// kernel must not be notified of changes there (news.hold).
 //
 // The warmer works when a program has listed /proc, and only on processes that the kernel does not
 // know. The kernel knows the processes that were prepared (prepare.go).
 type warmer struct {
 	view   *View
 	wanted chan chan<- struct{} // closed when the reader need not wait any longer
+	warned atomic.Bool
 
 	// turn is held while processes are read. No handler of requests takes it.
 	turn sync.Mutex
@@ -68,11 +71,19 @@ func (w *warmer) run(ctx context.Context) error {
 			begin := time.Now()
 			count, err := w.warm(ctx, known)
 			w.view.log.Debug("processes are known to the kernel", "count", count, "time", time.Since(begin), "err", err)
+			w.failed(err)
 		}
 	}
 }
 
-// warm lists /proc, and reads the processes that the kernel does not know. It returns their number.
+// failed logs that the scout has failed, once.
+func (w *warmer) failed(err error) {
+	if err != nil && !w.warned.Swap(true) {
+		w.view.log.Warn("first looks at many processes take longer from now on", "err", err)
+	}
+}
+
+// warm lists /proc, and reads the processes that the kernel does not know. It returns how many it has read.
 func (w *warmer) warm(ctx context.Context, known chan<- struct{}) (count int, err error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -80,32 +91,37 @@ func (w *warmer) warm(ctx context.Context, known chan<- struct{}) (count int, er
 	defer cancel()
 	pids := slices.DeleteFunc(w.view.all(), func(pid wire.PID) bool { return !w.view.cold(pid) })
 	slices.Sort(pids) // as readers read them
-	told := sync.OnceFunc(func() { close(known) })
-	defer told()
-	most := len(pids) - len(pids)/lead
+	release := sync.OnceFunc(func() { close(known) })
+	defer release()
+	rest, enough := len(pids), len(pids)/lead
+	less := func() {
+		if rest--; rest <= enough {
+			release()
+		}
+	}
+	next := func() (wire.PID, bool) {
+		for len(pids) > 0 && ctx.Err() == nil {
+			pid := pids[0]
+			pids = pids[1:]
+			if w.view.cold(pid) {
+				return pid, true
+			}
+			less() // the reader was faster
+		}
+		return 0, false
+	}
 	err = w.view.device.apart(func() error {
 		if err := w.view.scout.List(); err != nil {
 			return err
 		}
-		return w.look(func() (wire.PID, bool) {
-			for at := count; at < len(pids) && ctx.Err() == nil; at++ {
-				count = at + 1
-				if count >= most {
-					told()
-				}
-				if w.view.cold(pids[at]) { // else the reader was faster
-					return pids[at], true
-				}
-			}
-			return 0, false
+		return w.view.scout.Look(next, func(pid wire.PID) {
+			w.store(pid)
+			count++
+			less()
 		})
 	})
 	return count, err
 }
-
-// look makes the files of processes known, with their contents, until next returns false. It must be called on a
-// thread that may wait for the view.
-func (w *warmer) look(next func() (wire.PID, bool)) error { return w.view.scout.Look(next, w.store) }
 
 // store gives the kernel the contents of the files that programs read of all processes, if it knows them.
 func (w *warmer) store(pid wire.PID) {

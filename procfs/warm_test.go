@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bproc/test/limit"
+	"bproc/wire"
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
@@ -90,30 +91,99 @@ func TestNoScout(t *testing.T) {
 }
 
 // killScout kills the scouts that this process has started.
-func killScout(t *testing.T) {
+func killScout(t *testing.T) { signalScout(t, unix.SIGKILL) }
+
+// signalScout sends a signal to the scouts that this process has started.
+func signalScout(t *testing.T, sig unix.Signal) {
 	t.Helper()
-	tasks, err := filepath.Glob("/proc/[0-9]*/status")
+	paths, err := filepath.Glob("/proc/[0-9]*/status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	killed := 0
-	for _, path := range tasks {
+	sent := 0
+	for _, path := range paths {
 		status, err := os.ReadFile(path)
 		if err != nil || !bytes.HasPrefix(status, []byte("Name:\t"+scoutName+"\n")) || !bytes.Contains(status, fmt.Appendf(nil, "PPid:\t%d\n", os.Getpid())) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if err == nil {
-			err = unix.Kill(pid, unix.SIGKILL)
+			err = unix.Kill(pid, sig)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		killed++
+		sent++
 	}
-	if killed == 0 {
+	if sent == 0 {
 		t.Fatal("the view has no scout")
 	}
+}
+
+// TestReaderWaits checks that a listing waits for a scout, but not for long, and that a view whose scout is
+// stopped can end.
+func TestReaderWaits(t *testing.T) {
+	m := mount(t)
+	var told []Process
+	for i, pid := range ghosts(t, 2*worthWarming) {
+		told = append(told, remote(pid, 'S', i))
+	}
+	m.show(told...)
+	signalScout(t, unix.SIGSTOP)
+	begin := time.Now()
+	if _, err := os.ReadDir(m.path); err != nil {
+		t.Fatal(err)
+	}
+	if waited := time.Since(begin); waited < patience/2 {
+		t.Errorf("the reader has waited for %v only", waited)
+	}
+	if !m.view.cold(told[0].PID) {
+		t.Error("a scout that is stopped has looked")
+	}
+}
+
+// TestWarmingWhileProcessesEnd lists many unknown processes while others that the kernel knows have
+// ended: the kernel is notified of these only when the listing has returned.
+func TestWarmingWhileProcessesEnd(t *testing.T) {
+	m := mount(t)
+	pids := ghosts(t, 8*worthWarming)
+	left := func() (cold int) {
+		for _, pid := range pids {
+			if m.view.process(pid) != nil && m.view.cold(pid) {
+				cold++
+			}
+		}
+		return cold
+	}
+	const attempts = 3 // on a slow machine the reader may go on before most are known
+	for i := range attempts {
+		var told []Process
+		for j, pid := range pids {
+			told = append(told, remote(pid, 'S', 1000*i+j))
+		}
+		old := told[:worthWarming/2]
+		m.show(old...)
+		for _, p := range old {
+			m.read(p.PID, "stat")
+		}
+		var ended []wire.PID
+		for _, p := range old {
+			ended = append(ended, p.PID)
+		}
+		m.tell(Changes{Changed: told[len(old):], Ended: ended})
+		m.view.rounds.reset()
+		if _, err := os.ReadDir(m.path); err != nil {
+			t.Fatal(err)
+		}
+		cold := left()
+		if cold <= (len(told)-len(old))/lead {
+			return
+		}
+		t.Logf("attempt %d: %d are unknown when the listing returns", i, cold)
+		m.tell(Changes{Ended: pids})
+		m.round()
+	}
+	t.Error("most processes are unknown when the listing returns")
 }
 
 // keeps returns an error if the kernel does not have the content of a file of a process.

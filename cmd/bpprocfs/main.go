@@ -37,9 +37,10 @@ const guardName = "bpprocfs-guard"
 // scoutName is the name of the process that looks into processes before programs do.
 const scoutName = "bpprocfs-scout"
 
-// processors is the least number of processors that the Go runtime uses, in its sense. A thread that
-// waits for a request keeps one for a moment, and a thread that gets a request must find another: with
-// two of them, a first look at many processes took a sixth longer.
+// processors is the least number of processors that the Go runtime uses, in its sense; package fuse has
+// as many readers of requests. A thread that waits for a request keeps one for a moment, and a thread
+// that gets a request must find another: with two of them, a first look at many processes took a sixth
+// longer.
 const processors = 8
 
 func main() {
@@ -108,7 +109,7 @@ type descriptors struct {
 }
 
 func run(cfg procfs.Config, lazy bool, fds descriptors, level slog.Level) error {
-	runtime.GOMAXPROCS(max(processors, runtime.NumCPU()))
+	runtime.GOMAXPROCS(max(processors, runtime.GOMAXPROCS(0)))
 	log := slog.New(sparselog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 	signal.Ignore(unix.SIGPIPE) // else a log line that nobody reads would end the view
 	asked, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)

@@ -23,27 +23,33 @@ const (
 // all is the number for which the scout lists the view.
 const all = 0
 
+// task is what a thread is to look into.
+type task struct {
+	count   int
+	numbers [piece]uint32
+}
+
 // Run is the scout: a program that [Start] has started with the scout's arguments calls only Run. It
-// returns when the server has closed the pipe, or is dead.
+// returns when the server has closed the pipe.
 func Run(mountpoint string) error {
 	// A terminating signal goes to the whole process group, and the server may need some time to end.
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGPIPE)
 	if err := os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0); err != nil { // else it is "exe"
 		return err
 	}
-	// The runtime cannot stop a thread that waits for the view: it must never want to. It needs
-	// processors for these threads and for this one.
+	// The runtime cannot stop a thread that waits for the view: it must never want to. So memory is
+	// never collected, and nothing is allocated for a task. The runtime needs processors for these
+	// threads and for this one.
 	debug.SetGCPercent(-1)
 	runtime.GOMAXPROCS(threads + 2)
-	pieces := make(chan []byte, window/piece)
+	tasks := make(chan task)
 	ready := make(chan uint32)
 	for range threads {
 		go func() { // until the process ends
 			runtime.LockOSThread()
 			ready <- uint32(unix.Gettid())
-			for e, p := newEyes(mountpoint), []byte(nil); ; {
-				p = <-pieces
-				e.see(p)
+			for l := newLooker(mountpoint); ; {
+				l.do(<-tasks)
 			}
 		}()
 	}
@@ -54,26 +60,33 @@ func Run(mountpoint string) error {
 	if _, err := unix.Write(unix.Stdout, hello); err != nil {
 		return fmt.Errorf("answer the server: %w", err)
 	}
-	return share(pieces)
+	return share(tasks)
 }
 
 // share passes on the numbers that the server sends, until it sends no more.
-func share(pieces chan<- []byte) error {
+func share(tasks chan<- task) error {
+	numbers := make([]byte, window*numberSize)
 	for {
-		numbers := make([]byte, window*numberSize)
 		n, err := unix.Read(unix.Stdin, numbers)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
-			return fmt.Errorf("hear the server: %w", err)
+			return fmt.Errorf("read from the server: %w", err)
 		case n == 0:
 			return nil
 		}
-		for rest := numbers[:n-n%numberSize]; len(rest) > 0; { // writes to a pipe are not torn
-			next := rest[:min(piece*numberSize, len(rest))]
-			rest = rest[len(next):]
-			pieces <- next
+		var next task
+		for at := 0; at+numberSize <= n; at += numberSize { // writes to a pipe are not torn
+			next.numbers[next.count] = binary.LittleEndian.Uint32(numbers[at:])
+			next.count++
+			if next.count == piece {
+				tasks <- next
+				next.count = 0
+			}
+		}
+		if next.count > 0 {
+			tasks <- next
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,17 +23,22 @@ import (
 // fits into its pipes.
 const window = 256
 
-// answerTime bounds the wait for an answer. No request of the scout waits for a node.
-const answerTime = 20 * time.Second
+// answerTime bounds the wait for an answer: some lookups wait for the nodes, each for two seconds at most.
+const answerTime = time.Minute
+
+// stopTime is how long a scout that was stopped, together with the server, may need to answer.
+const stopTime = time.Second
 
 // Scout is the scout process of a view.
 type Scout struct {
 	cmd     *exec.Cmd
 	in, out *os.File
 	threads []uint32
+	closing chan struct{} // closed when the scout is not needed any more
 
-	mu  sync.Mutex // held while the scout is used
-	err error      // it has failed
+	mu   sync.Mutex // held while the scout is used
+	err  error      // it has failed
+	dead atomic.Bool
 }
 
 // Start starts the scout of a view, before it is mounted. Argv runs this program, which must then call
@@ -47,16 +54,19 @@ func Start(argv []string, mountpoint string) (*Scout, error) {
 		told.Close()
 		return nil, err
 	}
-	defer out.Close()
-	s := &Scout{in: told, out: answers, cmd: &exec.Cmd{
+	s := &Scout{in: told, out: answers, closing: make(chan struct{}), cmd: &exec.Cmd{
 		Path: "/proc/self/exe", Args: append(slices.Clone(argv), mountpoint), Dir: "/", Stdin: in, Stdout: out,
-		Env: append(os.Environ(), "GODEBUG=asyncpreemptoff=1"), // a signal would interrupt its waits
+		// A signal of the runtime would interrupt a wait for the view; see Run for the memory.
+		Env:         append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOMEMLIMIT=off"),
+		SysProcAttr: &unix.SysProcAttr{Pdeathsig: unix.SIGKILL},
 	}}
-	if err := s.cmd.Start(); err != nil {
+	err = s.start()
+	_ = out.Close() // or the end of the scout would not be seen
+	if err != nil {
 		return nil, errors.Join(err, s.in.Close(), s.out.Close())
 	}
 	hello := make([]byte, threads*numberSize)
-	n, err := s.hear(hello)
+	n, err := s.receive(hello)
 	if err == nil && n < len(hello) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -69,8 +79,26 @@ func Start(argv []string, mountpoint string) (*Scout, error) {
 	return s, nil
 }
 
+// start starts the process on a thread that lives as long as the scout is needed: the scout is killed
+// when that thread dies (PR_SET_PDEATHSIG of prctl(2)).
+func (s *Scout) start() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := s.cmd.Start()
+		started <- err
+		if err == nil {
+			<-s.closing
+		}
+	}()
+	return <-started
+}
+
 // Is reports whether a thread is one of the scout's. A view without a scout has nil.
-func (s *Scout) Is(thread uint32) bool { return s != nil && slices.Contains(s.threads, thread) }
+func (s *Scout) Is(thread uint32) bool {
+	return s != nil && !s.dead.Load() && slices.Contains(s.threads, thread)
+}
 
 // List has the scout list the view, which makes the directories of all processes known.
 func (s *Scout) List() error {
@@ -92,9 +120,15 @@ func (s *Scout) Look(next func() (wire.PID, bool), looked func(wire.PID)) error 
 		return s.err
 	}
 	if s.err = s.look(next, looked); s.err != nil {
-		_ = s.cmd.Process.Kill() // it may have ended
+		s.Kill()
 	}
 	return s.err
+}
+
+// Kill kills the scout. A call of Look returns.
+func (s *Scout) Kill() {
+	s.dead.Store(true)
+	_ = s.cmd.Process.Kill() // it may have ended
 }
 
 func (s *Scout) look(next func() (wire.PID, bool), looked func(wire.PID)) error {
@@ -111,13 +145,13 @@ func (s *Scout) look(next func() (wire.PID, bool), looked func(wire.PID)) error 
 		}
 		if len(numbers) > 0 {
 			if _, err := s.in.Write(numbers); err != nil {
-				return fmt.Errorf("tell the scout: %w", err)
+				return fmt.Errorf("write to the scout: %w", err)
 			}
 		}
 		if under == 0 {
 			return nil
 		}
-		n, err := s.hear(numbers[:cap(numbers)])
+		n, err := s.receive(numbers[:cap(numbers)])
 		if err != nil {
 			return err
 		}
@@ -128,14 +162,14 @@ func (s *Scout) look(next func() (wire.PID, bool), looked func(wire.PID)) error 
 	}
 }
 
-// hear waits for answers, on the calling thread.
-func (s *Scout) hear(answers []byte) (int, error) {
+// receive waits for answers, on the calling thread.
+func (s *Scout) receive(answers []byte) (int, error) {
 	fd := int(s.out.Fd())
-	ready, err := longcall.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, answerTime)
-	for errors.Is(err, unix.EINTR) {
-		ready, err = longcall.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, answerTime)
+	ready, err := wait(fd, answerTime)
+	if err == nil && !ready {
+		ready, err = wait(fd, stopTime)
 	}
-	if err == nil && ready == 0 {
+	if err == nil && !ready {
 		err = unix.ETIMEDOUT
 	}
 	var n int
@@ -146,9 +180,19 @@ func (s *Scout) hear(answers []byte) (int, error) {
 		err = io.EOF
 	}
 	if err != nil {
-		return 0, fmt.Errorf("hear the scout: %w", err)
+		return 0, fmt.Errorf("read from the scout: %w", err)
 	}
 	return n - n%numberSize, nil // writes to a pipe are not torn
+}
+
+// wait waits until a descriptor can be read.
+func wait(fd int, length time.Duration) (ready bool, err error) {
+	for {
+		n, err := longcall.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, length)
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0, err
+		}
+	}
 }
 
 // Worked returns the processor time that the scout has used.
@@ -167,7 +211,8 @@ func (s *Scout) Worked() time.Duration {
 
 // Close ends the scout, and waits for its end. While the scout looks, the view must be served.
 func (s *Scout) Close() error {
-	err := errors.Join(s.in.Close(), s.out.Close())
+	s.Kill()
 	_ = s.cmd.Wait() // its status does not matter
-	return err
+	close(s.closing)
+	return errors.Join(s.in.Close(), s.out.Close())
 }

@@ -143,9 +143,56 @@ func TestKilledScout(t *testing.T) {
 	}
 }
 
-// TestNoScout checks that a program that is no scout is not waited for.
+// TestStoppedScout checks that nothing waits for a scout that is stopped when it is not needed any more.
+func TestStoppedScout(t *testing.T) {
+	s := start(t, t.TempDir()) // which closes it, too
+	if err := s.cmd.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Look(these([]wire.PID{1}), func(wire.PID) {}) }()
+	s.Kill()
+	if err := <-failed; err == nil {
+		t.Error("a killed scout has answered")
+	}
+	if s.Is(s.threads[0]) {
+		t.Error("a dead scout has threads")
+	}
+}
+
+// TestMemory checks that the scout, whose memory is never collected, needs no more of it after many looks.
+func TestMemory(t *testing.T) {
+	s := start(t, t.TempDir())
+	size := func() int {
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.cmd.Process.Pid), "statm"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages, err := strconv.Atoi(strings.Fields(string(text))[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pages * os.Getpagesize()
+	}
+	looks := func(count int) {
+		for range count {
+			if err := s.Look(these([]wire.PID{1}), func(wire.PID) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	looks(100)
+	before := size()
+	const count = 20000
+	looks(count)
+	if grown := size() - before; grown > 256*count {
+		t.Errorf("the scout has grown by %d bytes in %d looks", grown, count)
+	}
+}
+
+// TestNoScout checks that a program that ends without an answer is no scout.
 func TestNoScout(t *testing.T) {
-	if s, err := Start([]string{programName + "-not", "-test.run=^$"}, "-test.v=false"); err == nil {
+	if s, err := Start([]string{endsName}, t.TempDir()); err == nil {
 		t.Error("a program that answers nothing is a scout", s.Close())
 	}
 }
