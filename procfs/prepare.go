@@ -184,7 +184,7 @@ func (p *preparer) look(ctx context.Context, due []wire.PID) (count int) {
 			break
 		}
 	}
-	p.view.warmer.failed(p.err)
+	p.view.warmer.failed(ctx, p.err)
 	return count
 }
 

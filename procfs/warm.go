@@ -71,14 +71,14 @@ func (w *warmer) run(ctx context.Context) error {
 			begin := time.Now()
 			count, err := w.warm(ctx, known)
 			w.view.log.Debug("processes are known to the kernel", "count", count, "time", time.Since(begin), "err", err)
-			w.failed(err)
+			w.failed(ctx, err)
 		}
 	}
 }
 
-// failed logs that the scout has failed, once.
-func (w *warmer) failed(err error) {
-	if err != nil && !w.warned.Swap(true) {
+// failed logs that the scout has failed, once, unless the view ends.
+func (w *warmer) failed(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !w.warned.Swap(true) {
 		w.view.log.Warn("first looks at many processes take longer from now on", "err", err)
 	}
 }
