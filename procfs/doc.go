@@ -48,12 +48,12 @@
 // notifies the kernel, on threads that do not share the descriptor that requests are taken from
 // (device.go): a server that is killed cannot wait for itself. Another process, the scout, makes the
 // kernel know processes that are about to be read (warm.go, prepare.go). A listing of /proc waits for
-// it, within patience; meanwhile nobody notifies the kernel of changes in /proc itself, since that
+// it, for three seconds at most; meanwhile nobody notifies the kernel of changes in /proc itself, since that
 // waits for the listing, and the scout would wait for it (news.hold).
 //
 // A process that waits for an answer cannot be killed once fuse_dev_do_read has taken its request,
-// so every handler returns within patience. When this process is killed, the kernel frees waiting
-// processes; where it cannot, package guard does.
+// so every handler returns within patience, and a listing that waits for the scout soon after. When this
+// process is killed, the kernel frees waiting processes; where it cannot, package guard does.
 //
 // Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu, kept.mu are leaves. table.mu is held while
 // the file of a new inode is made of a process (View.mu). listing.mu and the locks of fetched files

@@ -40,6 +40,7 @@ type warmer struct {
 // Bounds of the warmer. A few processes are read as fast as they are made known.
 const (
 	worthWarming = 32               // processes
+	ahead        = 3 * time.Second  // longest wait of a reader
 	warmTime     = 30 * time.Second // for all processes
 
 	// A reader needs about as much time for a known process as the warmer for a quarter of an
@@ -47,8 +48,12 @@ const (
 	lead = 5
 )
 
-// want has processes made known, unless the warmer is at work, and waits for that.
+// want has processes made known, unless the warmer is at work, and waits for that. It does nothing if
+// the context has ended: the reader has waited for the nodes.
 func (w *warmer) want(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
 	known := make(chan struct{})
 	select {
 	case w.wanted <- known:
@@ -57,7 +62,7 @@ func (w *warmer) want(ctx context.Context) {
 	}
 	select {
 	case <-known:
-	case <-ctx.Done():
+	case <-time.After(ahead):
 	}
 }
 

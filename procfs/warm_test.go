@@ -134,7 +134,7 @@ func TestReaderWaits(t *testing.T) {
 	if _, err := os.ReadDir(m.path); err != nil {
 		t.Fatal(err)
 	}
-	if waited := time.Since(begin); waited < patience/2 {
+	if waited := time.Since(begin); waited < ahead/2 {
 		t.Errorf("the reader has waited for %v only", waited)
 	}
 	if !m.view.cold(told[0].PID) {
