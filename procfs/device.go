@@ -102,6 +102,9 @@ func (d device) unshare() error {
 	return nil
 }
 
+// withoutGuard is the warning for a thread that shares the descriptor and may wait.
+const withoutGuard = "the view would wait for itself if it were killed with its guard"
+
 // tellKernel makes the kernel forget names. It ignores names that the kernel does not know
 // (ENOENT).
 func (v *View) tellKernel(places []place) {
@@ -112,6 +115,6 @@ func (v *View) tellKernel(places []place) {
 		return nil
 	})
 	if err != nil {
-		v.log.Warn("the view would wait for itself if it were killed with its guard", "err", err)
+		v.log.Warn(withoutGuard, "err", err)
 	}
 }

@@ -58,8 +58,11 @@ func (n *news) hold() bool {
 func (n *news) release() {
 	n.mu.Lock()
 	n.holds--
+	due := n.holds == 0 && len(n.queue) > 0
 	n.mu.Unlock()
-	n.ring()
+	if due {
+		n.ring()
+	}
 }
 
 func (n *news) ring() {
@@ -77,9 +80,9 @@ func (n *news) take() []place {
 	if !n.sending {
 		return nil
 	}
-	queue := slices.Collect(maps.Keys(n.queue))
-	clear(n.queue)
-	return queue
+	queue := n.queue
+	n.queue = map[place]bool{} // a smaller one
+	return slices.Collect(maps.Keys(queue))
 }
 
 // run sends the queued notifications, until the context ends.

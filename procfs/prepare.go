@@ -168,7 +168,7 @@ func (p *preparer) look(ctx context.Context, due []wire.PID) (count int) {
 	for count < len(due) && p.err == nil {
 		var used time.Duration
 		// A thread for each spell of work: it has copies of descriptors that the others close.
-		p.err = p.view.device.apart(func() error {
+		p.err = p.view.warmer.apart(func() error {
 			for begin := p.worked(); count < len(due); {
 				if err := p.lookInto(due[count]); err != nil {
 					return err

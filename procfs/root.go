@@ -26,7 +26,7 @@ type rootDir struct {
 // list returns the names in the real procfs. On the front end ghosts stand for remote processes; on
 // a node the remote processes are not in it.
 func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
-	held := d.view.news.hold()
+	held := d.view.scout != nil && d.view.news.hold()
 	if held {
 		defer d.view.news.release()
 	}
@@ -36,8 +36,8 @@ func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
 		entries = d.elsewhere(entries)
 	}
 	d.view.meet(ctx, entries...)
-	if held && d.view.scout != nil && d.view.manyCold(entries) {
-		d.view.warmer.want(ctx)
+	if d.view.scout != nil && d.view.manyCold(entries) {
+		d.view.warmer.want(ctx, held)
 	}
 	for i, e := range entries {
 		if number(e.name) == 0 {

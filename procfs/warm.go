@@ -48,16 +48,16 @@ const (
 	lead = 5
 )
 
-// want has processes made known, unless the warmer is at work, and waits for that. It does nothing if
-// the context has ended: the reader has waited for the nodes.
-func (w *warmer) want(ctx context.Context) {
-	if ctx.Err() != nil {
-		return
-	}
+// want has processes made known, unless the warmer is at work. If the reader may wait, it waits until it
+// cannot catch up; but not if the context has ended: then it has waited for the nodes.
+func (w *warmer) want(ctx context.Context, wait bool) {
 	known := make(chan struct{})
 	select {
 	case w.wanted <- known:
 	default:
+		return
+	}
+	if !wait || ctx.Err() != nil {
 		return
 	}
 	select {
@@ -115,7 +115,7 @@ func (w *warmer) warm(ctx context.Context, known chan<- struct{}) (count int, er
 		}
 		return 0, false
 	}
-	err = w.view.device.apart(func() error {
+	err = w.apart(func() error {
 		if err := w.view.scout.List(); err != nil {
 			return err
 		}
@@ -126,6 +126,18 @@ func (w *warmer) warm(ctx context.Context, known chan<- struct{}) (count int, er
 		})
 	})
 	return count, err
+}
+
+// apart runs f on a thread that may wait for the view, and returns its error.
+func (w *warmer) apart(f func() error) (failed error) {
+	err := w.view.device.apart(func() error {
+		failed = f()
+		return nil
+	})
+	if err != nil {
+		w.view.log.Warn(withoutGuard, "err", err)
+	}
+	return failed
 }
 
 // store gives the kernel the contents of the files that programs read of all processes, if it knows them.

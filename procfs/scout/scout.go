@@ -23,22 +23,25 @@ import (
 // fits into its pipes.
 const window = 256
 
-// answerTime bounds the wait for an answer: some lookups wait for the nodes, each for two seconds at most.
-const answerTime = time.Minute
-
-// stopTime is how long a scout that was stopped, together with the server, may need to answer.
-const stopTime = time.Second
+// Bounds of the wait for an answer.
+const (
+	startTime  = 5 * time.Second
+	answerTime = time.Minute // some lookups wait for the nodes, each for two seconds at most
+	stopTime   = time.Second // for a scout that was stopped, together with the server
+)
 
 // Scout is the scout process of a view.
 type Scout struct {
 	cmd     *exec.Cmd
 	in, out *os.File
+	answers int // descriptor of out
 	threads []uint32
-	closing chan struct{} // closed when the scout is not needed any more
+	ended   chan struct{} // closed when the process has ended
 
-	mu   sync.Mutex // held while the scout is used
-	err  error      // it has failed
-	dead atomic.Bool
+	mu      sync.Mutex // held while the scout is used
+	numbers []byte     // room for numbers and for answers
+	err     error      // it has failed
+	dead    atomic.Bool
 }
 
 // Start starts the scout of a view, before it is mounted. Argv runs this program, which must then call
@@ -54,7 +57,7 @@ func Start(argv []string, mountpoint string) (*Scout, error) {
 		told.Close()
 		return nil, err
 	}
-	s := &Scout{in: told, out: answers, closing: make(chan struct{}), cmd: &exec.Cmd{
+	s := &Scout{in: told, out: answers, answers: int(answers.Fd()), ended: make(chan struct{}), numbers: make([]byte, window*numberSize), cmd: &exec.Cmd{
 		Path: "/proc/self/exe", Args: append(slices.Clone(argv), mountpoint), Dir: "/", Stdin: in, Stdout: out,
 		// A signal of the runtime would interrupt a wait for the view; see Run for the memory.
 		Env:         append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOMEMLIMIT=off"),
@@ -66,7 +69,7 @@ func Start(argv []string, mountpoint string) (*Scout, error) {
 		return nil, errors.Join(err, s.in.Close(), s.out.Close())
 	}
 	hello := make([]byte, threads*numberSize)
-	n, err := s.receive(hello)
+	n, err := s.receive(hello, startTime)
 	if err == nil && n < len(hello) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -79,8 +82,8 @@ func Start(argv []string, mountpoint string) (*Scout, error) {
 	return s, nil
 }
 
-// start starts the process on a thread that lives as long as the scout is needed: the scout is killed
-// when that thread dies (PR_SET_PDEATHSIG of prctl(2)).
+// start starts the process on a thread that lives as long as that: it is killed when the thread dies
+// (PR_SET_PDEATHSIG of prctl(2)).
 func (s *Scout) start() error {
 	started := make(chan error)
 	go func() {
@@ -89,7 +92,9 @@ func (s *Scout) start() error {
 		err := s.cmd.Start()
 		started <- err
 		if err == nil {
-			<-s.closing
+			_ = s.cmd.Wait() // its status does not matter
+			s.dead.Store(true)
+			close(s.ended)
 		}
 	}()
 	return <-started
@@ -132,10 +137,9 @@ func (s *Scout) Kill() {
 }
 
 func (s *Scout) look(next func() (wire.PID, bool), looked func(wire.PID)) error {
-	numbers := make([]byte, 0, window*numberSize)
 	more := true
 	for under := 0; ; {
-		numbers = numbers[:0]
+		numbers := s.numbers[:0]
 		for more && under < window {
 			var pid wire.PID
 			if pid, more = next(); more {
@@ -151,11 +155,11 @@ func (s *Scout) look(next func() (wire.PID, bool), looked func(wire.PID)) error 
 		if under == 0 {
 			return nil
 		}
-		n, err := s.receive(numbers[:cap(numbers)])
+		n, err := s.receive(s.numbers, answerTime)
 		if err != nil {
 			return err
 		}
-		for answers := numbers[:n]; len(answers) > 0; answers = answers[numberSize:] {
+		for answers := s.numbers[:n]; len(answers) > 0; answers = answers[numberSize:] {
 			looked(wire.PID(binary.LittleEndian.Uint32(answers)))
 			under--
 		}
@@ -163,18 +167,17 @@ func (s *Scout) look(next func() (wire.PID, bool), looked func(wire.PID)) error 
 }
 
 // receive waits for answers, on the calling thread.
-func (s *Scout) receive(answers []byte) (int, error) {
-	fd := int(s.out.Fd())
-	ready, err := wait(fd, answerTime)
+func (s *Scout) receive(answers []byte, within time.Duration) (int, error) {
+	ready, err := wait(s.answers, within)
 	if err == nil && !ready {
-		ready, err = wait(fd, stopTime)
+		ready, err = wait(s.answers, stopTime)
 	}
 	if err == nil && !ready {
 		err = unix.ETIMEDOUT
 	}
 	var n int
 	if err == nil {
-		n, err = unix.Read(fd, answers)
+		n, err = unix.Read(s.answers, answers)
 	}
 	if err == nil && n == 0 {
 		err = io.EOF
@@ -197,7 +200,7 @@ func wait(fd int, length time.Duration) (ready bool, err error) {
 
 // Worked returns the processor time that the scout has used.
 func (s *Scout) Worked() time.Duration {
-	if s == nil {
+	if s == nil || s.dead.Load() {
 		return 0
 	}
 	// The clock of another process: MAKE_PROCESS_CPUCLOCK of linux/posix-timers_types.h.
@@ -212,7 +215,6 @@ func (s *Scout) Worked() time.Duration {
 // Close ends the scout, and waits for its end. While the scout looks, the view must be served.
 func (s *Scout) Close() error {
 	s.Kill()
-	_ = s.cmd.Wait() // its status does not matter
-	close(s.closing)
+	<-s.ended
 	return errors.Join(s.in.Close(), s.out.Close())
 }
