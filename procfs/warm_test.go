@@ -16,15 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// showMany shows processes that are worth warming and that the kernel does not know, and returns them.
+func (m *mounted) showMany() (told []Process) {
+	m.Helper()
+	for i, pid := range ghosts(m.T, 2*worthWarming) {
+		told = append(told, remote(pid, 'S', i))
+	}
+	m.show(told...)
+	return told
+}
+
 // TestListingWarms lists many processes that were never read. The kernel must know their files, and
 // the contents, without requests for them.
 func TestListingWarms(t *testing.T) {
 	m := mount(t)
-	var told []Process
-	for i, pid := range ghosts(t, 2*worthWarming) {
-		told = append(told, remote(pid, 'S', i))
-	}
-	m.show(told...)
+	told := m.showMany()
 	if _, err := os.ReadDir(m.path); err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +79,7 @@ func TestNoScout(t *testing.T) {
 			if m.view.scout != nil {
 				killScout(t)
 			}
-			var told []Process
-			for i, pid := range ghosts(t, 2*worthWarming) {
-				told = append(told, remote(pid, 'S', i))
-			}
-			m.show(told...)
+			told := m.showMany()
 			if _, err := os.ReadDir(m.path); err != nil {
 				t.Fatal(err)
 			}
@@ -124,11 +126,7 @@ func signalScout(t *testing.T, sig unix.Signal) {
 // stopped can end.
 func TestReaderWaits(t *testing.T) {
 	m := mount(t)
-	var told []Process
-	for i, pid := range ghosts(t, 2*worthWarming) {
-		told = append(told, remote(pid, 'S', i))
-	}
-	m.show(told...)
+	told := m.showMany()
 	signalScout(t, unix.SIGSTOP)
 	begin := time.Now()
 	if _, err := os.ReadDir(m.path); err != nil {
@@ -198,11 +196,7 @@ func (m *mounted) keeps(want []byte, pid, name string) error {
 func TestReaderAsksNothing(t *testing.T) {
 	m := mount(t)
 	dirs := map[int]Process{}
-	var told []Process
-	for i, pid := range ghosts(t, 2*worthWarming) {
-		told = append(told, remote(pid, 'S', i))
-	}
-	m.show(told...)
+	told := m.showMany()
 	if _, err := os.ReadDir(m.path); err != nil {
 		t.Fatal(err)
 	}
