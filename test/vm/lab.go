@@ -59,10 +59,10 @@ func (l *lab) onAll(do func(*machine) error) error {
 	return err
 }
 
-// usable reports whether all machines answer, so that another step makes sense.
+// usable reports whether all machines run, so that another step makes sense.
 func (l *lab) usable() bool {
 	for _, m := range l.machines {
-		if m.cmd == nil {
+		if !m.running() {
 			return false
 		}
 	}

@@ -97,7 +97,7 @@ func (c *config) kernel(ctx context.Context, im *image, kernel string, r *result
 		l := &lab{config: c, image: im, kernel: kernel, dir: dir}
 		for i, step := range steps {
 			err := r.step(ctx, kernel+" "+c.cgroup+" "+s.name+"/"+step.name, func(ctx context.Context) error { return step.do(ctx, l) })
-			if err != nil && s.chained && i < len(steps)-1 && !l.usable() {
+			if err != nil && s.chained && i < len(steps)-1 && (i < clusterBase || !l.usable()) {
 				fmt.Printf("%s %s %s: the rest is not run\n", kernel, c.cgroup, s.name)
 				break
 			}
