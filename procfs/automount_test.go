@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// ownProc mounts procfs in the place of the machine's, which may have automatic mounts, and runs a script.
+const ownProc = `umount -l /proc && mount -t proc test /proc && exec setsid sh -c "$0"`
+
 // automounts mounts autofs in procfs, and tmpfs on that. The kernel lets those in the group of the
 // file system's server pass, and does not ask the server.
 const automounts = `mount -i -t autofs -o fd=3,pgrp=$$,minproto=5,maxproto=5,direct test /proc/sys/fs &&
@@ -24,7 +27,7 @@ func TestKeptProcCanBeUnmounted(t *testing.T) {
 	}
 	defer server.Close()
 	defer kernel.Close()
-	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc", "setsid", "sh", "-c", automounts)
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "sh", "-c", ownProc, automounts)
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{kernel}, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
