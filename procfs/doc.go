@@ -16,7 +16,9 @@
 //
 // A request to this server costs tens of microseconds, and programs that list processes make five
 // for each process. So the kernel is told to cache everything: names, attributes, links, contents.
-// It opens and closes files without a request (FUSE_NO_OPEN_SUPPORT). When a process changes,
+// It opens and closes files and directories without a request (FUSE_NO_OPEN_SUPPORT,
+// FUSE_NO_OPENDIR_SUPPORT). Only listings are new each time: the kernel is kept from caching them
+// (requests.ReadDirPlus), and positions in them have a meaning of their own (listing.go). When a process changes,
 // apply.go gives up the inodes of the files that differ (table.go), and the kernel is told to
 // forget their names (news.go). Nothing is ever changed in place: a reader with an open file goes
 // on reading the version that it opened, so no reader sees half of a change.
@@ -55,8 +57,7 @@
 // so every handler returns within patience, and a listing that waits for the scout soon after. When this
 // process is killed, the kernel frees waiting processes; where it cannot, package guard does.
 //
-// Locks: View.mu, rounds.mu, strangers.mu, news.mu, handles.mu, kept.mu are leaves. table.mu is held while
-// the file of a new inode is made of a process (View.mu). listing.mu and the locks of fetched files
-// are held while the source is asked. Warmer.turn and the scout's lock are held while the scout looks and
-// the kernel is notified.
+// Locks: View.mu, rounds.mu, strangers.mu, news.mu, kept.mu, recent.mu are leaves. table.mu is held while
+// the file of a new inode is made of a process (View.mu). The locks of fetched files are held while the source is
+// asked. Warmer.turn and the scout's lock are held while the scout looks and the kernel is notified.
 package procfs

@@ -216,17 +216,18 @@ func (d *fetchedDir) forgotten() {
 // loaded is a directory's state, or why it could not be fetched.
 type loaded struct {
 	entries []Entry
+	names   []entry // of the entries
 	errno   unix.Errno
 	at      time.Time
 }
 
 // load fetches the entries once. Readers that have waited for a node that does not answer get the
 // same error: none of them asks it again.
-func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
+func (d *fetchedDir) load(ctx context.Context) *loaded {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if l := d.loaded.Load(); l != nil {
-		return l.entries, l.errno
+		return l
 	}
 	l := &loaded{at: time.Now()}
 	var err error
@@ -238,15 +239,15 @@ func (d *fetchedDir) load(ctx context.Context) ([]Entry, unix.Errno) {
 			l.entries, err = nil, unix.ENFILE
 		}
 	}
-	l.errno = errnoOf(err)
+	l.names, l.errno = listed(l.entries), errnoOf(err)
 	d.loaded.Store(l)
-	return l.entries, l.errno
+	return l
 }
 
-// sizeOf returns the memory that entries take, in bytes.
+// sizeOf returns the memory that entries and their names take, in bytes.
 func sizeOf(entries []Entry) (size int) {
 	for _, e := range entries {
-		size += int(unsafe.Sizeof(e)) + len(e.Name) + len(e.Target)
+		size += int(unsafe.Sizeof(e)+unsafe.Sizeof(entry{})) + len(e.Name) + len(e.Target)
 	}
 	return size
 }
@@ -258,23 +259,28 @@ func (d *fetchedDir) old() bool {
 	return l != nil && (l.errno != 0 || time.Since(l.at) > freshness)
 }
 
-func (d *fetchedDir) list(ctx context.Context) ([]entry, unix.Errno) {
-	have, errno := d.load(ctx)
-	var entries []entry
+func (d *fetchedDir) list(ctx context.Context, _ uint64) ([]entry, unix.Errno) {
+	l := d.load(ctx)
+	return l.names, l.errno
+}
+
+// listed returns the names of the entries of a node's directory.
+func listed(have []Entry) []entry {
+	names := make([]entry, 0, len(have))
 	for _, e := range have {
 		if plain(e.Name) {
-			entries = append(entries, entry{e.Name, typeBits(e.Type)})
+			names = append(names, entry{name: e.Name, mode: typeBits(e.Type)})
 		}
 	}
-	return entries, errno
+	return numbersLast(names)
 }
 
 func (d *fetchedDir) lookup(ctx context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
-	have, errno := d.load(ctx)
-	if errno != 0 {
-		return nil, 0, errno
+	l := d.load(ctx)
+	if l.errno != 0 {
+		return nil, 0, l.errno
 	}
-	for _, e := range have {
+	for _, e := range l.entries {
 		if e.Name != name {
 			continue
 		}

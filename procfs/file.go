@@ -23,8 +23,9 @@ type directory interface {
 	// lookup returns the file of a name, counted as known to the kernel, and how long the name
 	// stands for it. No file and no error mean that no file of that name exists, for so long.
 	lookup(ctx context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno)
-	// list returns the names.
-	list(ctx context.Context) ([]entry, unix.Errno)
+	// list returns names in the order of their positions, without the dots: at least some of those behind
+	// a position.
+	list(ctx context.Context, position uint64) ([]entry, unix.Errno)
 }
 
 // briefed is a directory whose listings have attributes as well as names.
@@ -39,12 +40,6 @@ type briefed interface {
 type symlink interface {
 	file
 	target(ctx context.Context, who fuse.Owner) (string, unix.Errno)
-}
-
-// entry is a name in a directory, with the type bits of its mode.
-type entry struct {
-	name string
-	mode uint32
 }
 
 // text is a file whose content is known and does not change.

@@ -64,7 +64,7 @@ var nowhere = []byte("0")
 // processNames and threadNames are the names in a listing of /proc/PID and of /proc/PID/task/TID.
 // The kernel may ask for a few names at a time; the files that programs read most come first.
 var (
-	processNames = append(threadNames, entry{"task", unix.S_IFDIR})
+	processNames = inOrder(dots, append(slices.Clone(threadNames), entry{name: "task", mode: unix.S_IFDIR}))
 	threadNames  = names()
 )
 
@@ -73,8 +73,8 @@ func names() []entry {
 	order := append(slices.Clone(hotFiles), slices.Sorted(maps.Keys(files))...)
 	for i, name := range order {
 		if slices.Index(order, name) == i {
-			list = append(list, entry{name, files[name] & unix.S_IFMT})
+			list = append(list, entry{name: name, mode: files[name] & unix.S_IFMT})
 		}
 	}
-	return slices.Clip(list)
+	return inOrder(dots, list)
 }

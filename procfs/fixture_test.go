@@ -35,6 +35,7 @@ type cluster struct {
 	private map[string]bool // files and directories that nodes show to root only
 	fetched []string
 	listed  []string
+	gone    wire.NodeID // there is no such node; 0: all are there
 }
 
 func (c *cluster) Refresh(ctx context.Context, now bool, take func(Changes)) error {
@@ -118,7 +119,10 @@ func (c *cluster) List(ctx context.Context, of *Process, path string) ([]Entry, 
 }
 
 func (c *cluster) Nodes(context.Context) ([]Node, error) {
-	return []Node{{0, "up"}, {7, "down"}}, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	nodes := []Node{{0, "up"}, {7, "down"}}
+	return slices.DeleteFunc(nodes, func(n Node) bool { return n.ID != 0 && n.ID == c.gone }), nil
 }
 
 func (c *cluster) ReadNode(ctx context.Context, node wire.NodeID, path string) ([]byte, error) {

@@ -8,8 +8,8 @@ import (
 	"bproc/internal/crowd"
 )
 
-// kept bounds what readers make the server keep, in bytes and by user: the names in open directories,
-// and what was fetched from nodes. A user who has taken its share gets ENFILE.
+// kept bounds what was fetched from nodes for readers, in bytes and by user. A user who has taken its share
+// gets ENFILE.
 //
 // Fetched contents are forgotten with their file. Those of a file that the kernel knows for long are
 // forgotten after a while, when anything else is fetched: a reader that still wants them has them

@@ -24,7 +24,7 @@ func (l *large) read(context.Context, string) ([]byte, error) {
 
 func (l *large) list(context.Context, string) ([]Entry, error) {
 	l.reads++
-	return make([]Entry, maxKept/8/64), nil
+	return make([]Entry, maxKept/8/104), nil
 }
 
 // asker returns the context of a request of a user.
@@ -70,8 +70,8 @@ func TestFetchedIsBounded(t *testing.T) {
 			t.Errorf("another user has %d files kept, want 2", n)
 		}
 		d := &fetchedDir{view: v, from: from, path: "fd"}
-		if _, errno := d.load(asker(1000)); errno != unix.ENFILE {
-			t.Errorf("a directory: got %v, want %v", errno, unix.ENFILE)
+		if l := d.load(asker(1000)); l.errno != unix.ENFILE {
+			t.Errorf("a directory: got %v, want %v", l.errno, unix.ENFILE)
 		}
 		time.Sleep(fetchFor + time.Second)
 		if n := many(1001); n != 4 {
@@ -82,46 +82,4 @@ func TestFetchedIsBounded(t *testing.T) {
 			t.Errorf("a file that is still open: %v, read %d times more", got.errno, from.reads-before)
 		}
 	})
-}
-
-// TestListingsAreBounded has a user open directories and keep them.
-func TestListingsAreBounded(t *testing.T) {
-	v := New(Config{}, &cluster{}, slog.New(slog.DiscardHandler))
-	r := newRequests(v)
-	open := func(uid uint32) (uint64, fuse.Status) {
-		fh := r.handles.add(&listing{dir: long{}, free: func() {}})
-		in := &fuse.ReadIn{InHeader: fuse.InHeader{Caller: fuse.Caller{Owner: fuse.Owner{Uid: uid}}}, Fh: fh}
-		return fh, r.entries(in, func(directory, entry) bool { return false })
-	}
-	var handles []uint64
-	for {
-		fh, status := open(1000)
-		if status != fuse.OK {
-			if status != fuse.Status(unix.ENFILE) {
-				t.Errorf("got %v, want ENFILE", status)
-			}
-			r.ReleaseDir(&fuse.ReleaseIn{Fh: fh})
-			break
-		}
-		if handles = append(handles, fh); len(handles) > 100 {
-			t.Fatal("there is no bound")
-		}
-	}
-	other, status := open(1001)
-	if status != fuse.OK {
-		t.Errorf("another user: %v", status)
-	}
-	for _, fh := range append(handles, other) {
-		r.ReleaseDir(&fuse.ReleaseIn{Fh: fh})
-	}
-	if n := v.kept.shares.Taken(); n != 0 {
-		t.Errorf("%d bytes are kept for nobody", n)
-	}
-}
-
-// long is a directory with very many entries.
-type long struct{ directory }
-
-func (long) list(context.Context) ([]entry, unix.Errno) {
-	return make([]entry, maxKept/8/24), 0
 }

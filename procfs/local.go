@@ -68,7 +68,9 @@ func (d *localDir) alive() bool {
 	return errno == 0
 }
 
-func (d *localDir) list(context.Context) ([]entry, unix.Errno) { return d.view.real.list(d.path) }
+func (d *localDir) list(_ context.Context, position uint64) ([]entry, unix.Errno) {
+	return d.view.real.listBehind(d.path, position)
+}
 
 // localLink is a link in a local process's directory: exe, cwd or root.
 type localLink struct {

@@ -20,9 +20,10 @@ type ownDir struct {
 
 func newOwnDir(v *View) *ownDir { return &ownDir{folder{mode: 0o555, since: v.since}, v} }
 
-func (d *ownDir) list(context.Context) ([]entry, unix.Errno) {
-	return []entry{{"nodes", unix.S_IFDIR}, {passage, unix.S_IFDIR}}, 0
-}
+// ownNames are the names in an ownDir.
+var ownNames = inOrder(dots, []entry{{name: "nodes", mode: unix.S_IFDIR}, {name: passage, mode: unix.S_IFDIR}})
+
+func (d *ownDir) list(context.Context, uint64) ([]entry, unix.Errno) { return ownNames, 0 }
 
 func (d *ownDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	var make func() file
@@ -30,7 +31,7 @@ func (d *ownDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owne
 	case passage:
 		make = func() file { return &emptyDir{folder{mode: 0o555, since: d.view.since}} }
 	case "nodes":
-		make = func() file { return &nodesDir{folder{mode: 0o555, since: d.view.since}, d.view} }
+		make = func() file { return &nodesDir{folder: folder{mode: 0o555, since: d.view.since}, view: d.view} }
 	default:
 		return nil, 0, unix.ENOENT
 	}
@@ -40,7 +41,7 @@ func (d *ownDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owne
 // emptyDir is the directory that the real procfs is mounted on.
 type emptyDir struct{ folder }
 
-func (d *emptyDir) list(context.Context) ([]entry, unix.Errno) { return nil, 0 }
+func (d *emptyDir) list(context.Context, uint64) ([]entry, unix.Errno) { return nil, 0 }
 
 func (d *emptyDir) lookup(context.Context, uint64, string, fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	return nil, 0, unix.ENOENT
@@ -50,16 +51,26 @@ func (d *emptyDir) lookup(context.Context, uint64, string, fuse.Owner) (*inode, 
 type nodesDir struct {
 	folder
 
-	view *View
+	view   *View
+	recent recent
 }
 
-func (d *nodesDir) list(ctx context.Context) ([]entry, unix.Errno) {
-	nodes, err := d.view.source.Nodes(ctx)
-	var entries []entry
-	for _, n := range nodes {
-		entries = append(entries, entry{n.ID.String(), unix.S_IFDIR})
+func (d *nodesDir) list(ctx context.Context, position uint64) ([]entry, unix.Errno) {
+	if entries, ok := d.recent.goOn(position); ok {
+		return entries, 0
 	}
-	return entries, errnoOf(err)
+	listing := d.recent.begin()
+	nodes, err := d.view.source.Nodes(ctx)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	entries := make([]entry, len(nodes))
+	for i, n := range nodes {
+		entries[i] = entry{name: n.ID.String(), mode: unix.S_IFDIR}
+	}
+	entries = numbersLast(entries)
+	d.recent.keep(listing, entries)
+	return entries, 0
 }
 
 func (d *nodesDir) lookup(ctx context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
@@ -89,27 +100,27 @@ type nodeDir struct {
 }
 
 // nodeFiles are the names in a nodeDir, except state.
-var nodeFiles = []entry{
-	{"cpuinfo", unix.S_IFREG},
-	{"diskstats", unix.S_IFREG},
-	{"filesystems", unix.S_IFREG},
-	{"interrupts", unix.S_IFREG},
-	{"loadavg", unix.S_IFREG},
-	{"meminfo", unix.S_IFREG},
-	{"net", unix.S_IFDIR},
-	{"partitions", unix.S_IFREG},
-	{"pressure", unix.S_IFDIR},
-	{"schedstat", unix.S_IFREG},
-	{"softirqs", unix.S_IFREG},
-	{"stat", unix.S_IFREG},
-	{"swaps", unix.S_IFREG},
-	{"uptime", unix.S_IFREG},
-	{"version", unix.S_IFREG},
-	{"vmstat", unix.S_IFREG},
-}
+var nodeFiles = inOrder(dots+1, []entry{
+	{name: "cpuinfo", mode: unix.S_IFREG},
+	{name: "diskstats", mode: unix.S_IFREG},
+	{name: "filesystems", mode: unix.S_IFREG},
+	{name: "interrupts", mode: unix.S_IFREG},
+	{name: "loadavg", mode: unix.S_IFREG},
+	{name: "meminfo", mode: unix.S_IFREG},
+	{name: "net", mode: unix.S_IFDIR},
+	{name: "partitions", mode: unix.S_IFREG},
+	{name: "pressure", mode: unix.S_IFDIR},
+	{name: "schedstat", mode: unix.S_IFREG},
+	{name: "softirqs", mode: unix.S_IFREG},
+	{name: "stat", mode: unix.S_IFREG},
+	{name: "swaps", mode: unix.S_IFREG},
+	{name: "uptime", mode: unix.S_IFREG},
+	{name: "version", mode: unix.S_IFREG},
+	{name: "vmstat", mode: unix.S_IFREG},
+})
 
-func (d *nodeDir) list(context.Context) ([]entry, unix.Errno) {
-	return append([]entry{{"state", unix.S_IFREG}}, nodeFiles...), 0
+func (d *nodeDir) list(context.Context, uint64) ([]entry, unix.Errno) {
+	return append([]entry{{"state", unix.S_IFREG, dots + 1}}, nodeFiles...), 0
 }
 
 func (d *nodeDir) lookup(_ context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno) {

@@ -3,6 +3,7 @@ package procfs
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -61,7 +62,7 @@ func (d *processDir) lookup(_ context.Context, self uint64, name string, who fus
 // find returns a file of a version of the process.
 func (d *processDir) find(here place, p *process, who fuse.Owner) (*inode, time.Duration, unix.Errno) {
 	if here.name == "task" {
-		return d.view.table.at(here, func() file { return &taskDir{p.folder(0o555), d.view, p} }), forEver, 0
+		return d.view.table.at(here, func() file { return newTaskDir(d.view, p) }), forEver, 0
 	}
 	mode, ok := files[here.name]
 	if !ok && !p.Here {
@@ -89,13 +90,13 @@ func (d *processDir) brief(self uint64, e entry) (*inode, time.Duration) {
 	return n, forEver
 }
 
-func (d *processDir) list(context.Context) ([]entry, unix.Errno) {
+func (d *processDir) list(_ context.Context, position uint64) ([]entry, unix.Errno) {
 	p, errno := d.process()
 	if errno != 0 {
 		return nil, errno
 	}
 	if p.Here {
-		return d.view.real.list(d.pid.String())
+		return d.view.real.listBehind(d.pid.String(), position)
 	}
 	return processNames, 0
 }
@@ -104,8 +105,9 @@ func (d *processDir) list(context.Context) ([]entry, unix.Errno) {
 type taskDir struct {
 	folder
 
-	view *View
-	of   *process
+	view  *View
+	of    *process
+	names func() []entry
 }
 
 func (d *taskDir) lookup(_ context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {
@@ -117,12 +119,17 @@ func (d *taskDir) lookup(_ context.Context, self uint64, name string, _ fuse.Own
 	return nil, 0, unix.ENOENT
 }
 
-func (d *taskDir) list(context.Context) ([]entry, unix.Errno) {
-	entries := make([]entry, len(d.of.Threads))
-	for i, t := range d.of.Threads {
-		entries[i] = entry{t.TID.String(), unix.S_IFDIR}
+func (d *taskDir) list(context.Context, uint64) ([]entry, unix.Errno) { return d.names(), 0 }
+
+func newTaskDir(v *View, of *process) *taskDir {
+	names := func() []entry {
+		entries := make([]entry, len(of.Threads))
+		for i, t := range of.Threads {
+			entries[i] = entry{name: t.TID.String(), mode: unix.S_IFDIR}
+		}
+		return inOrder(dots, entries)
 	}
-	return entries, 0
+	return &taskDir{of.folder(0o555), v, of, sync.OnceValue(names)}
 }
 
 // threadDir is /proc/PID/task/TID of a remote process, in one version.
@@ -163,9 +170,9 @@ func (d *threadDir) content(name string) []byte {
 	return d.of.content(name) // threads share the rest
 }
 
-func (d *threadDir) list(context.Context) ([]entry, unix.Errno) {
+func (d *threadDir) list(_ context.Context, position uint64) ([]entry, unix.Errno) {
 	if d.of.Here {
-		return d.view.real.list(d.path())
+		return d.view.real.listBehind(d.path(), position)
 	}
 	return threadNames, 0
 }

@@ -234,7 +234,7 @@ func TestListFailsOnce(t *testing.T) {
 	var readers sync.WaitGroup
 	for range many {
 		readers.Go(func() {
-			if _, errno := n.file.(directory).list(t.Context()); errno != unix.ETIMEDOUT {
+			if _, errno := n.file.(directory).list(t.Context(), 0); errno != unix.ETIMEDOUT {
 				t.Errorf("got %v, want %v", errno, unix.ETIMEDOUT)
 			}
 		})
@@ -252,7 +252,7 @@ func TestListFailsOnce(t *testing.T) {
 	if next == n {
 		t.Fatal("a lookup after the failure finds the inode that failed")
 	}
-	if _, errno := next.file.(directory).list(t.Context()); errno != unix.ETIMEDOUT || len(from.came) != 1 {
+	if _, errno := next.file.(directory).list(t.Context(), 0); errno != unix.ETIMEDOUT || len(from.came) != 1 {
 		t.Errorf("got %v, and the node was asked %d times, want once", errno, len(from.came))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
@@ -159,23 +160,57 @@ func (r real) stat(path string) (st unix.Stat_t, errno unix.Errno) {
 	return st, errnoOf(unix.Fstatat(r.fd(), path, &st, unix.AT_SYMLINK_NOFOLLOW))
 }
 
-// list returns the names in a directory.
+// list returns all names in a directory.
 func (r real) list(path string) ([]entry, unix.Errno) {
+	all, position := []entry(nil), uint64(0)
+	err := r.opened(path, func(fd int) error {
+		for {
+			some, err := listPiece(fd, position)
+			if err != nil || len(some) == 0 {
+				return err
+			}
+			all, position = append(all, some...), some[len(some)-1].behind
+		}
+	})
+	return all, errnoOf(err)
+}
+
+// listBehind returns some of the names in a directory that are behind a position of the kernel's.
+func (r real) listBehind(path string, position uint64) (some []entry, errno unix.Errno) {
+	err := r.opened(path, func(fd int) (err error) {
+		some, err = listPiece(fd, position)
+		return err
+	})
+	return some, errnoOf(err)
+}
+
+// opened calls f with a descriptor of a directory.
+func (r real) opened(path string, f func(fd int) error) error {
 	fd, err := unix.Openat(r.fd(), path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, errnoOf(err)
+		return err
 	}
-	f := os.NewFile(uintptr(fd), path)
-	defer f.Close()
-	listed, err := f.ReadDir(-1)
+	defer unix.Close(fd)
+	return f(fd)
+}
+
+// listPiece returns some names behind a position, without the dots; none: there are no more.
+func listPiece(fd int, position uint64) ([]entry, error) {
+	if _, err := unix.Seek(fd, int64(max(position, dots)), unix.SEEK_SET); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 32<<10)
+	n, err := unix.Getdents(fd, b)
 	if err != nil {
-		return nil, errnoOf(err)
+		return nil, err
 	}
-	entries := make([]entry, len(listed))
-	for i, e := range listed {
-		entries[i] = entry{e.Name(), typeBits(e.Type())}
+	var entries []entry
+	for b = b[:n]; len(b) > 0; {
+		var e fuse.DirEntry
+		b = b[e.Parse(b):]
+		entries = append(entries, entry{e.Name, e.Mode, e.Off})
 	}
-	return entries, 0
+	return entries, nil
 }
 
 // read returns the beginning of a small file, which the kernel returns in one call.

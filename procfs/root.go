@@ -20,53 +20,48 @@ const (
 type rootDir struct {
 	folder
 
-	view *View
+	view   *View
+	recent recent
 }
 
 // list returns the names in the real procfs. On the front end ghosts stand for remote processes; on
 // a node the remote processes are not in it.
-func (d *rootDir) list(ctx context.Context) ([]entry, unix.Errno) {
+func (d *rootDir) list(ctx context.Context, position uint64) ([]entry, unix.Errno) {
+	if entries, ok := d.recent.goOn(position); ok {
+		return entries, 0
+	}
 	held := d.view.scout != nil && d.view.news.hold()
 	if held {
 		defer d.view.news.release()
 	}
 	d.view.refresh(ctx)
+	listing := d.recent.begin()
 	entries, errno := d.view.real.list(".")
+	if errno != 0 {
+		return nil, errno
+	}
 	if d.view.cfg.Local != nil {
 		entries = d.elsewhere(entries)
 	}
+	entries = numbersLast(append(entries, entry{name: own, mode: unix.S_IFDIR}))
+	d.recent.keep(listing, entries)
 	d.view.meet(ctx, entries...)
 	if d.view.scout != nil && d.view.manyCold(entries) {
 		d.view.warmer.want(ctx, held)
 	}
-	for i, e := range entries {
-		if number(e.name) == 0 {
-			continue
-		}
-		entries[i].mode = unix.S_IFDIR
-	}
-	return append(entries, entry{own, unix.S_IFDIR}), errno
+	return entries, 0
 }
 
 // elsewhere returns the names where there are no ghosts, but some of the processes themselves.
-// Processes are sorted by number, as the kernel lists them.
 func (d *rootDir) elsewhere(have []entry) []entry {
-	pids := d.view.remote()
-	var others []entry
-	for _, e := range have {
+	entries := slices.DeleteFunc(have, func(e entry) bool {
 		pid := number(e.name)
-		if pid == 0 {
-			others = append(others, e)
-		} else if d.view.present(pid) {
-			pids = append(pids, pid)
-		}
+		return pid != 0 && !d.view.present(pid)
+	})
+	for _, pid := range d.view.remote() {
+		entries = append(entries, entry{name: pid.String(), mode: unix.S_IFDIR})
 	}
-	slices.Sort(pids)
-	entries := make([]entry, 0, len(pids)+len(others)+1)
-	for _, pid := range pids {
-		entries = append(entries, entry{name: pid.String()})
-	}
-	return append(entries, others...)
+	return entries
 }
 
 func (d *rootDir) lookup(ctx context.Context, self uint64, name string, _ fuse.Owner) (*inode, time.Duration, unix.Errno) {

@@ -16,8 +16,7 @@ const patience = 2 * time.Second
 type requests struct {
 	fuse.RawFileSystem // refuses everything else
 
-	view    *View
-	handles handles
+	view *View
 }
 
 func newRequests(v *View) *requests {
@@ -143,7 +142,11 @@ func (r *requests) Write(<-chan struct{}, *fuse.WriteIn, []byte) (uint32, fuse.S
 	return 0, fuse.EACCES
 }
 
-func (r *requests) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+// OpenDir is not needed: after one ENOSYS the kernel does not ask again (FUSE_NO_OPENDIR_SUPPORT).
+func (r *requests) OpenDir(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status { return fuse.ENOSYS }
+
+// ReadDirPlus is the only request to list: the kernel has no reason to send READDIR.
+func (r *requests) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	n := r.view.table.find(in.NodeId)
 	if n == nil {
 		return fuse.Status(unix.ESTALE)
@@ -152,33 +155,44 @@ func (r *requests) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut
 	if !ok {
 		return fuse.ENOTDIR
 	}
-	out.Fh = r.handles.add(&listing{dir: dir, free: func() {}})
+	ctx, cancel := bounded(in.Caller)
+	defer cancel()
+	entries, errno := dir.list(ctx, in.Offset)
+	if errno != 0 {
+		return fuse.Status(errno)
+	}
+	first, others := rest(withDots, in.Offset), rest(entries, in.Offset)
+	if len(first)+len(others) == 0 {
+		// An answer of no bytes would make the kernel keep the whole listing, of a directory that it has
+		// not opened, for the next programs (fuse_readdir_cache_end of fs/fuse/readdir.c). An answer
+		// shorter than any entry of READDIRPLUS ends it, too.
+		out.AddDirEntry(fuse.DirEntry{Name: "."})
+		return fuse.OK
+	}
+	for _, e := range first {
+		if out.AddDirLookupEntry(fuse.DirEntry{Name: e.name, Mode: e.mode, Off: e.behind}) == nil {
+			return fuse.OK
+		}
+	}
+	for _, e := range others {
+		about := out.AddDirLookupEntry(fuse.DirEntry{Name: e.name, Mode: e.mode, Off: e.behind})
+		if about == nil {
+			return fuse.OK
+		}
+		r.brief(dir, n.id, e, about)
+	}
 	return fuse.OK
 }
 
-func (r *requests) ReleaseDir(in *fuse.ReleaseIn) { r.handles.remove(in.Fh) }
-
-func (r *requests) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	return r.entries(in, func(_ directory, e entry) bool {
-		return out.AddDirEntry(fuse.DirEntry{Name: e.name, Mode: e.mode})
-	})
-}
-
-func (r *requests) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	return r.entries(in, func(dir directory, e entry) bool {
-		about := out.AddDirLookupEntry(fuse.DirEntry{Name: e.name, Mode: e.mode})
-		if about == nil {
-			return false
-		}
-		d, ok := dir.(briefed)
-		if !ok {
-			return true // no inode: the kernel will ask
-		}
-		if n, keep := d.brief(in.NodeId, e); n != nil && r.fill(n, keep, about) != 0 {
-			*about = fuse.EntryOut{}
-		}
-		return true
-	})
+// brief passes what is known of a listed file to the kernel, which asks for the others.
+func (r *requests) brief(dir directory, self uint64, e entry, about *fuse.EntryOut) {
+	d, ok := dir.(briefed)
+	if !ok {
+		return
+	}
+	if n, keep := d.brief(self, e); n != nil && r.fill(n, keep, about) != 0 {
+		*about = fuse.EntryOut{}
+	}
 }
 
 // fill passes an inode that was looked up to the kernel.
@@ -192,39 +206,4 @@ func (r *requests) fill(n *inode, keep time.Duration, out *fuse.EntryOut) unix.E
 	out.SetEntryTimeout(keep)
 	out.SetAttrTimeout(attrKeep)
 	return 0
-}
-
-// entries passes the names of an open directory, beginning at an offset, to add until add has no
-// room.
-func (r *requests) entries(in *fuse.ReadIn, add func(directory, entry) bool) fuse.Status {
-	l := r.handles.find(in.Fh)
-	if l == nil {
-		return fuse.EBADF
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if in.Offset == 0 || !l.read { // also rewinddir(3)
-		ctx, cancel := bounded(in.Caller)
-		defer cancel()
-		names, errno := l.dir.list(ctx)
-		if errno != 0 {
-			return fuse.Status(errno)
-		}
-		l.free()
-		l.free = func() {}
-		l.list = append([]entry{{".", unix.S_IFDIR}, {"..", unix.S_IFDIR}}, names...)
-		uid, size := in.Uid, l.size()
-		if !r.view.kept.take(uid, size) {
-			l.list, l.read = nil, false
-			return fuse.Status(unix.ENFILE)
-		}
-		l.free = func() { r.view.kept.leave(uid, size) }
-		l.read = true
-	}
-	for i := in.Offset; i < uint64(len(l.list)); i++ {
-		if !add(l.dir, l.list[i]) {
-			break
-		}
-	}
-	return fuse.OK
 }

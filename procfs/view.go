@@ -124,7 +124,7 @@ func New(cfg Config, source Source, log *slog.Logger) *View {
 	v.news.tell = v.tellKernel
 	v.warmer = &warmer{view: v, wanted: make(chan chan<- struct{})}
 	v.preparer = &preparer{view: v, spell: spell, pause: pause}
-	v.table = newTable(&rootDir{folder{mode: 0o555, since: v.since}, v})
+	v.table = newTable(&rootDir{folder: folder{mode: 0o555, since: v.since}, view: v})
 	return v
 }
 

@@ -55,6 +55,9 @@ func (l *looker) look(number uint32) {
 	digits := strconv.AppendUint(l.path[:l.prefix], uint64(number), 10)
 	l.path[len(digits)] = 0
 	if dir, ok := l.open(); ok {
+		// Behind the dots: the kernel keeps a page of a listing from its beginning, for each directory
+		// (fuse_add_dirent_to_cache of fs/fuse/readdir.c).
+		_, _, _ = unix.RawSyscall(unix.SYS_LSEEK, dir, 2, unix.SEEK_SET)
 		_, _, _ = unix.RawSyscall(unix.SYS_GETDENTS64, dir, address(l.names), uintptr(len(l.names)))
 		_, _, _ = unix.RawSyscall(unix.SYS_FACCESSAT, dir, address(l.ctty), unix.F_OK)
 		_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, dir, 0, 0)
