@@ -134,8 +134,9 @@ func unmountAutomatic(self *os.File) error {
 			continue
 		}
 		// Each call unmounts the topmost of those on one another. EINVAL: it is one with those
-		// around it, as they are from another user namespace.
-		if err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+		// around it, as they are from another user namespace. ENOENT: another mount hides it.
+		err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH)
+		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("unmount a copy of %s: %w", m.Mountpoint, err)
 		}
 	}
