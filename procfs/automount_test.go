@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownProc mounts procfs in the place of the machine's, which may have automatic mounts, and runs a script.
-const ownProc = `umount -l /proc && mount -t proc test /proc && exec setsid sh -c "$0"`
-
-// automounts mounts autofs in procfs, and tmpfs on that. The kernel lets those in the group of the
-// file system's server pass, and does not ask the server.
-const automounts = `mount -i -t autofs -o fd=3,pgrp=$$,minproto=5,maxproto=5,direct test /proc/sys/fs &&
-mount -t tmpfs test /proc/sys/fs && echo mounted && read end`
+// automounts mounts procfs with an automatic mount, where systemd has one, another procfs on it, which hides that,
+// and in this one autofs again, with tmpfs on it, where the hidden name is not. The kernel lets those in the
+// group of the server of autofs pass, and does not ask the server.
+const automounts = `auto() { mount -i -t autofs -o fd=3,pgrp=$$,minproto=5,maxproto=5,direct test $1; }
+umount -l /proc && mount -t proc test /proc && auto /proc/sys/fs/binfmt_misc && mount -t proc test /proc &&
+auto /proc/sys/fs && mount -t tmpfs test /proc/sys/fs && echo mounted && read end`
 
 // TestKeptProcCanBeUnmounted copies the procfs of another PID namespace as Keep does, with an
 // automatic mount in it, which has another mount on it.
@@ -27,7 +26,7 @@ func TestKeptProcCanBeUnmounted(t *testing.T) {
 	}
 	defer server.Close()
 	defer kernel.Close()
-	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "sh", "-c", ownProc, automounts)
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "setsid", "sh", "-c", automounts)
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{kernel}, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
