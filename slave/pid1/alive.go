@@ -22,7 +22,7 @@ func (in *Init) aliveLocked() ([]wire.PID, error) {
 		if err != nil {
 			continue // ended meanwhile
 		}
-		if f, ok := parseStat(stat); ok && f.parent == initPID && in.standins.at(pid) == nil {
+		if f, ok := parseStat(stat); ok && f.parent == initPID && !in.standins.has(pid) {
 			alive = append(alive, pid)
 		}
 	}

@@ -121,6 +121,22 @@ func (t *standins) at(pid wire.PID) *sleeper {
 	return nil
 }
 
+// birthTime bounds the time between a process being there and the kernel saying its number.
+const birthTime = time.Second
+
+// has reports whether a process is a stand-in. It waits for one that is being born with that number: the
+// kernel says the number a moment after the process can be seen. Or it refuses it, since another process has it.
+func (t *standins) has(pid wire.PID) bool {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		t.mu.Lock()
+		s := t.numbers[pid]
+		t.mu.Unlock()
+		if s == nil || s.pid() != 0 || time.Since(begin) > birthTime {
+			return s != nil && s.pid() == pid
+		}
+	}
+}
+
 // give gives an errand to a stand-in that has none, and returns the number to wait for. It reports
 // false if the stand-in has ended.
 func (t *standins) give(s *sleeper, e errand) (uint32, bool) {
