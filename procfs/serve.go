@@ -143,7 +143,9 @@ func (r *requests) Write(<-chan struct{}, *fuse.WriteIn, []byte) (uint32, fuse.S
 }
 
 // OpenDir is not needed: after one ENOSYS the kernel does not ask again (FUSE_NO_OPENDIR_SUPPORT).
-func (r *requests) OpenDir(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status { return fuse.ENOSYS }
+func (r *requests) OpenDir(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status {
+	return fuse.ENOSYS
+}
 
 // ReadDirPlus is the only request to list: the kernel has no reason to send READDIR.
 func (r *requests) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
