@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"regexp"
@@ -112,7 +113,8 @@ func TestViewTellsTexts(t *testing.T) {
 		if got = *t; got.Cgroup == nil { // unchanged
 			got.Cgroup = groups
 		}
-		return has("Name:\tsleep\n")(t) && has("State:\tS ")(t) && t.UID != 0 // it was root's while it executed
+		settled := has("State:\tS ")(t) && bytes.Contains(t.Stat, []byte("(sleep) S ")) // stat is read first
+		return settled && t.UID != 0                                                    // it was root's while it executed
 	}))
 	if got.UID != 12345 || got.GID != 12346 {
 		t.Errorf("the owner is %d:%d", got.UID, got.GID)
