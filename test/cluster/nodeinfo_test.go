@@ -168,7 +168,7 @@ func TestTags(t *testing.T) {
 	if res := bpsh(t, c, cluster.Alice, "tag:nosuch", "true"); res.Code != 0 || res.Stderr != "bpsh: no node is tag:nosuch: nothing is run\n" {
 		t.Errorf("on no node: %+v", res)
 	}
-	ask(t, c.Front, cluster.Root, "sh", "-c", "echo hello >/tmp/tagged && bpcp /tmp/tagged tag:gpu:/tmp/tagged-copy && bpcp tag:gpu:/tmp/tagged-copy /tmp/tagged-back && cmp /tmp/tagged /tmp/tagged-back")
+	ask(t, c.Front, cluster.Root, "sh", "-c", "cd "+scratch(t)+" && echo hello >here && bpcp here tag:gpu:$PWD/there && bpcp tag:gpu:$PWD/there back && cmp here back")
 }
 
 // TestLoad checks that nodes report their load on request.

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -144,7 +145,7 @@ func TestNodeViewOverCut(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Config{Nodes: 2})
 	r := startRemote(t, c, cluster.Alice, 1, "sh", "-c", "echo ready; exec sleep 1001")
-	const looks = "/tmp/looks"
+	looks := filepath.Join(scratch(t), "looks")
 	sh := nodeShell(t, c, cluster.Alice, 0)
 	pid := strconv.Itoa(r.ghost)
 	cluster.Eventually(t, "the process of the other node is seen", func() error {
