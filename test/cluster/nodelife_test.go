@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // A node of these tests goes down like its machine: the command of its daemon leaves a note, and
@@ -375,7 +376,7 @@ func TestSetUpBadly(t *testing.T) {
 	l.fails(cluster.Alice, "bpctl: node 0: permission denied: only root may change nodes, and the owner of one its mode and group", "bpctl", "-S", "0", "-H")
 	l.fails(cluster.Root, "bpctl: option -s, --state: no such state: hlat; is halt meant?", "bpctl", "-S", "0", "-s", "hlat")
 	l.fails(cluster.Root, `bpctl: node 0: "No!" is no state: a state is a word of at most 15 of a-z, 0-9, - and _`, "bpctl", "-S", "0", "-s", "No!")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), limit.Scaled(time.Minute))
 	defer cancel()
 	if _, err := l.Front.Exec(ctx, cluster.Root, "bpctl", "-S", "0", "-s", "up"); err != nil {
 		t.Fatal(err)

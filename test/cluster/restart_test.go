@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // again ends the master, by kill -9 or as an administrator does, and starts the next one.
@@ -64,7 +65,7 @@ func TestMasterRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const nodes, rounds = 2, 6
 	c := cluster.Start(t, cluster.Config{Nodes: nodes})
-	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, end := context.WithTimeout(t.Context(), limit.Scaled(2*time.Minute))
 	defer end()
 	over := make(chan struct{})
 	var load sync.WaitGroup
