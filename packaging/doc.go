@@ -11,6 +11,6 @@
 //
 // An upgrade leaves processes running. It restarts the master, and then the keeper if its program
 // has changed. It also restarts a node's daemon, which leaves its processes to the next one
-// (bpslave.service). A removal ends the processes. Purging also removes the state that survives a
-// restart.
+// (bpslave.service). A removal stops jobs and ends all other processes. Purging also removes the
+// state that survives a restart. TestPackages of test/cluster does all of this.
 package packaging

@@ -19,7 +19,8 @@ const leakTimeout = time.Minute
 // Config describes a cluster.
 type Config struct {
 	Nodes int
-	// Bare leaves the machines without bproc: they have only networks and namespaces.
+	// Bare leaves the machines without bproc: they have only networks and namespaces. With Systemd
+	// they can write to /usr, where packages can be installed.
 	Bare bool
 	// NoSlaves starts the master, but no slaves.
 	NoSlaves bool

@@ -161,7 +161,11 @@ func (s machineSetup) apply() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	if err := overlays("/etc", "/opt", "/var/lib"); err != nil {
+	writable := []string{"/etc", "/opt", "/var/lib"}
+	if s.Systemd != "" && s.Prefix == "" {
+		writable = append(writable, "/usr")
+	}
+	if err := overlays(writable...); err != nil {
 		return err
 	}
 	if err := s.writeEtc(); err != nil {

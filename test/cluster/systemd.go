@@ -34,12 +34,15 @@ var systemdPaths = []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"}
 // bootTimeout is how long systemd may take to start nearly nothing.
 const bootTimeout = 5 * time.Minute
 
-// UnitDir has the units of a machine that systemd runs. The host's /etc/systemd and
-// /usr/lib/systemd are not visible.
+// UnitDir has the units that tests give a machine that systemd runs.
 const UnitDir = "/run/units"
 
+// systemdDirs are the directories of what administrators enable and of the units of packages. The host's
+// units are not visible there.
+var systemdDirs = []string{"/etc/systemd/system", "/usr/lib/systemd/system"}
+
 // unitPath also has the directories in which systemd puts units at run time.
-var unitPath = []string{"/run/systemd/system.control", "/run/systemd/transient", UnitDir}
+var unitPath = append([]string{"/run/systemd/system.control", "/run/systemd/transient", UnitDir}, systemdDirs...)
 
 // baseUnits are the units that systemd and the units of bproc need.
 var baseUnits = map[string]string{
@@ -103,8 +106,13 @@ func (r *run) bootSystemd(m *Machine, setup machineSetup) (err error) {
 // prepareSystemd writes systemd's files in the machine, and gives it a console: it must not write
 // to the host's.
 func prepareSystemd(console string) error {
+	for _, dir := range systemdDirs {
+		if err := mount("tmpfs", dir, "tmpfs", 0, "mode=0755"); err != nil {
+			return err
+		}
+	}
 	for name, text := range baseUnits {
-		if err := writeFile(filepath.Join(UnitDir, name), text); err != nil {
+		if err := writeFile(filepath.Join(systemdDirs[1], name), text); err != nil {
 			return err
 		}
 	}
