@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"packaging/completion/generate": {"packaging/completion"},
 
 	"internal/accounts":      nil,
-	"internal/client":        {"wire", "wire/bypass", "nodeset", "internal/hosts", "internal/onscreen", "internal/widepipe", "internal/pidfd"},
+	"internal/client":        {"wire", "wire/bypass", "nodeset", "internal/hosts", "internal/onscreen", "internal/widepipe", "internal/pidfd", "internal/procstat"},
 	"internal/copy/stream":   nil,
 	"internal/copy/source":   {"internal/copy/stream"},
 	"internal/copy/target":   {"internal/copy/stream", "internal/copy/source"},

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -48,7 +49,7 @@ func workingDir() string {
 // ignoredSignals returns the signals that this process ignores. The ghost ignores others.
 func ignoredSignals() (uint64, error) {
 	const path = "/proc/self/status"
-	status, err := os.ReadFile(path)
+	status, err := procstat.ReadFile(path, procstat.Whole)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/procstat"
 	"bproc/wire"
 )
 
@@ -54,7 +55,7 @@ func (c *Cmd) startNested(ctx context.Context) error {
 
 // umask returns that of this process, which umask(2) does not tell without changing it.
 func umask() (uint32, error) {
-	status, err := os.ReadFile("/proc/self/status")
+	status, err := procstat.ReadFile("/proc/self/status", procstat.Whole)
 	if err != nil {
 		return 0, err
 	}
