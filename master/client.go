@@ -42,6 +42,7 @@ type clientConn struct {
 	ended  chan wire.Ended // how its process has ended; nil: it does not want to know
 	answer wire.Message    // of the core, to its request
 
+	bytes   int    // of the request
 	spoken  func() // to be called when it has said what it wants
 	settled func() // to be called when what it has said is not needed any more
 }
@@ -83,7 +84,7 @@ func (c *clientConn) admit(ctx context.Context, bytes int) (err error) {
 	if c.from != nil && c.who.PID == 0 && bytes > smallLoad {
 		return fmt.Errorf("%w: %d bytes in a request of a node", wire.ErrFrame, bytes)
 	}
-	if bytes <= smallLoad {
+	if c.bytes = bytes; bytes <= smallLoad {
 		return nil
 	}
 	if c.settled, err = c.m.loads.take(ctx, c.payer(), bytes); err != nil {
@@ -116,6 +117,7 @@ func (c *clientConn) request(ctx context.Context, m wire.Message) error {
 // handlers are for what clients can ask for.
 var handlers = map[wire.Type]func(*clientConn, context.Context, wire.Message) error{
 	wire.TypeRun:          with((*clientConn).run),
+	wire.TypeRunMany:      with((*clientConn).runMany),
 	wire.TypeAttach:       with((*clientConn).attach),
 	wire.TypeBypass:       with((*clientConn).bypass),
 	wire.TypeListNodes:    with((*clientConn).listNodes),

@@ -158,6 +158,7 @@ func requestSeeds() []wire.Message {
 		&wire.Look{Version: v, Node: 3}, &wire.Look{Version: v, Node: wire.FrontEnd},
 		&wire.Inspect{Version: v, Node: 3, PID: 60, Path: "maps"}, &wire.Inspect{Version: v, Node: wire.FrontEnd, PID: 1, Path: "maps", For: &wire.Asker{UID: 1}},
 		&wire.Run{Version: v, Node: 4, Ghost: 4711, Launch: 1, Command: wire.Command{Argv: []string{"true"}}},
+		&wire.RunMany{Version: v, Command: wire.Command{Argv: []string{"true"}}, Runs: []wire.OneRun{{Node: 4, Ghost: 4711, Launch: 1}, {Node: 3, Ghost: 4712, Launch: 2, Env: []string{"A=1"}}}},
 		&wire.Attach{Version: v, Node: 5, Ghost: 4711}, &wire.Attach{Version: v, Node: 3, Ghost: 60}, &wire.Bypass{Version: v, Node: 3, PID: 60}, &wire.Bypass{Version: v, Node: 99},
 		&wire.PowerOn{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3}, &wire.ReadLog{Version: v, Node: 3, Follow: true}, &wire.Reload{Version: v},
 		&wire.Events{First: 1},

@@ -28,6 +28,20 @@ func inherit(spawn *wire.Spawn) error {
 	if err != nil {
 		return err
 	}
+	if err := inheritPlace(spawn); err != nil {
+		return err
+	}
+	if spawn.Command.Limits, err = parseLimits(limits); err == nil {
+		err = inheritStatus(spawn, status)
+	}
+	if err != nil {
+		return fmt.Errorf("ghost %d: %w", spawn.PID, err)
+	}
+	return nil
+}
+
+// inheritPlace takes the ghost's process group, session and nice value.
+func inheritPlace(spawn *wire.Spawn) error {
 	// A group or session that the front end's PID namespace does not show has number 0.
 	pgid, err := unix.Getpgid(int(spawn.PID))
 	if err != nil {
@@ -43,12 +57,6 @@ func inherit(spawn *wire.Spawn) error {
 		return fmt.Errorf("nice value of ghost %d: %w", spawn.PID, err)
 	}
 	spawn.Command.Nice = int8(20 - prio) // the system call returns 20 minus the nice value (getpriority(2))
-	if spawn.Command.Limits, err = parseLimits(limits); err == nil {
-		err = inheritStatus(spawn, status)
-	}
-	if err != nil {
-		return fmt.Errorf("ghost %d: %w", spawn.PID, err)
-	}
 	return nil
 }
 

@@ -33,24 +33,36 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 	if err != nil {
 		return err
 	}
-	l := &launch{node: m.Node, hangUp: m.HangUp, nested: from != 0, spawn: wire.Spawn{
-		PID: m.Ghost, Parent: c.who.PID,
-		UID: c.who.UID, GID: c.who.GID, Groups: c.who.Groups,
-		Command: m.Command, Launch: m.Launch,
-	}}
-	m.Command = wire.Command{}
+	l := c.newLaunch(m)
+	l.nested = from != 0
 	defer c.m.state.enterClient(c)()
 	defer func() { c.giveUp(ctx, m.Launch) }()
-	in := core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, Ends: m.Ends, From: from}
+	limit, _ := c.m.kernel.limit(c.who.PID) // 0: it has just ended
+	in := c.runInput(m, limit)
+	in.From = from
 	if from != 0 {
-		in.Argv, in.Leads = l.spawn.Command.Argv, m.Leads || l.spawn.Command.Terminal != nil
+		in.Argv, in.Leads = m.Command.Argv, m.Leads || m.Command.Terminal != nil
 	}
-	in.Limit, _ = c.m.kernel.limit(c.who.PID) // 0: it has just ended
 	in.GhostExists = m.Again && c.m.kernel.exists(m.Ghost) == nil
+	m.Command = wire.Command{}
 	if err := c.m.state.step(ctx, in); err != nil {
 		return err
 	}
 	return c.start(ctx, l)
+}
+
+// newLaunch returns the launch that a client asks for.
+func (c *clientConn) newLaunch(m *wire.Run) *launch {
+	return &launch{node: m.Node, hangUp: m.HangUp, spawn: wire.Spawn{
+		PID: m.Ghost, Parent: c.who.PID,
+		UID: c.who.UID, GID: c.who.GID, Groups: c.who.Groups,
+		Command: m.Command, Launch: m.Launch,
+	}}
+}
+
+// runInput returns what the core is told of a Run; limit is the client's of processes.
+func (c *clientConn) runInput(m *wire.Run, limit uint64) core.Run {
+	return core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, Ends: m.Ends, Limit: limit}
 }
 
 // seat takes a seat for a connection that stays, or refuses the request: then leave is nil.

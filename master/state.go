@@ -50,7 +50,26 @@ func (s *state) step(ctx context.Context, in core.Input) error {
 	return nil
 }
 
+// stepAll is step for several inputs; what they have the keeper do is sent together.
+func (s *state) stepAll(ctx context.Context, inputs []core.Input) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, in := range inputs {
+		s.takeLocked(ctx, in)
+	}
+	s.flushLocked()
+	return nil
+}
+
 func (s *state) stepLocked(ctx context.Context, in core.Input) {
+	s.takeLocked(ctx, in)
+	s.flushLocked()
+}
+
+func (s *state) takeLocked(ctx context.Context, in core.Input) {
 	now := time.Now()
 	s.ring.Input(now, in)
 	outputs := s.core.Step(now, in)
@@ -61,6 +80,9 @@ func (s *state) stepLocked(ctx context.Context, in core.Input) {
 			outputs = append(outputs, s.core.Step(now, next)...)
 		}
 	}
+}
+
+func (s *state) flushLocked() {
 	if s.keeper != nil {
 		s.keeper.out.Flush()
 	}

@@ -54,4 +54,5 @@ type launch struct {
 	node   wire.NodeID
 	hangUp bool
 	nested bool // by a process of a node
+	kin    *kin // of one request; nil: it is alone
 }

@@ -116,6 +116,8 @@ var factories = map[Type]func() Message{
 	TypePiece:          func() Message { return new(Piece) },
 	TypeViewer:         func() Message { return new(Viewer) },
 	TypeShown:          func() Message { return new(Shown) },
+	TypeRunMany:        func() Message { return new(RunMany) },
+	TypeConnections:    func() Message { return new(Connections) },
 	TypeAwaitNodes:     func() Message { return new(AwaitNodes) },
 	TypeNodesAre:       func() Message { return new(NodesAre) },
 	TypeReadHardware:   func() Message { return new(ReadHardware) },

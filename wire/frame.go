@@ -14,7 +14,7 @@ const HeaderSize = 16
 // Bounds of the payload of a frame, in bytes.
 const (
 	MaxOpening = 16 << 10 // a message of the opening between machines, which is read before authentication
-	MaxData    = 64 << 10 // plain bytes
+	MaxData    = 64 << 10 // plain bytes, and a message for many processes, each of which costs as much
 	MaxMessage = 1 << 20  // a message
 	MaxCommand = 4 << 20  // a message with a command, or about all nodes or processes: the kernel's own bound of arguments and environment is lower
 )
@@ -36,7 +36,7 @@ func MaxPayload(t Type) (int, bool) {
 		return MaxOpening, true
 	case t.IsTaken() || t == TypeResize || t == TypeEffective:
 		return 0, true
-	case t.IsData():
+	case t.IsData() || t == TypeRunMany:
 		return MaxData, true
 	case t == TypeRun || t == TypeSpawn || t == TypeInitLaunch || t == TypeGhostExec || t == TypeInventory || t == TypeGhostList || t == TypeNodeList || t == TypeProcList:
 		return MaxCommand, true

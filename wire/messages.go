@@ -136,6 +136,10 @@ const (
 	TypeViewer    Type = 158 // slave > master: first frame of a stream that the slave opens
 	TypeShown     Type = 159 // slave > master > client
 
+	// Several processes at a time.
+	TypeRunMany     Type = 160 // client > master, answered by Connections, with descriptors, or Failed
+	TypeConnections Type = 161 // master > client
+
 	// Nodes, their hardware and their load.
 	TypeAwaitNodes Type = 170 // client > master, answered by NodesAre or Failed
 	TypeNodesAre   Type = 171 // master > client

@@ -161,6 +161,7 @@ func TestTypeNumbersArePinned(t *testing.T) {
 		"Viewer": 158, "Shown": 159,
 		"AwaitNodes": 170, "NodesAre": 171, "ReadHardware": 172, "Hardware": 173, "ListHardware": 174, "HardwareList": 175,
 		"Sample": 177, "Sampled": 178, "ListLoads": 179, "LoadList": 180, "SetNodes": 181, "NodesSet": 182,
+		"RunMany": 160, "Connections": 161,
 	}
 	got := typeNumbers(t)
 	for name, number := range want {

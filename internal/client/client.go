@@ -143,8 +143,18 @@ func (c *Client) request(ctx context.Context, m wire.Message) (wire.Message, err
 
 // exchangeWithin is exchange that ends when ctx is done.
 func exchangeWithin(ctx context.Context, conn *os.File, m wire.Message) (wire.Message, error) {
+	return endWith(ctx, conn, func() (wire.Message, error) { return exchange(ctx, conn, m) })
+}
+
+// answerWithin is answer that ends when ctx is done.
+func answerWithin(ctx context.Context, conn *os.File) (wire.Message, error) {
+	return endWith(ctx, conn, func() (wire.Message, error) { return answer(ctx, conn) })
+}
+
+// endWith ends what waits for an answer on conn when ctx is done.
+func endWith(ctx context.Context, conn *os.File, wait func() (wire.Message, error)) (wire.Message, error) {
 	stop := within(ctx, conn)
-	reply, err := exchange(ctx, conn, m)
+	reply, err := wait()
 	if stopErr := stop(); stopErr != nil {
 		return nil, stopErr
 	}

@@ -14,6 +14,11 @@
 // processes of a node, and for one file of one process. They give texts of procfs as the
 // node has them, and are made for package procfs/nodes.
 //
+// # Many at a time
+//
+// Commands that share a [Together] ask the master in one request for each 16 of them, and get a connection each from it.
+// What cannot be asked for in this way is asked for by each command.
+//
 // # Goroutines
 //
 // Output is copied by the goroutine that calls Wait or WaitOutput: until then a process

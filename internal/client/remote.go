@@ -63,19 +63,27 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 	if client.nested() {
 		return c.startNested(ctx)
 	}
-	conn, err := client.reach(ctx)
-	if err != nil {
-		return err
+	var conn *os.File
+	var place *ticket
+	if !c.leads() {
+		place = c.Together.enter()
+		defer place.leave()
+	}
+	if place.isAlone() {
+		var err error
+		if conn, err = client.reach(ctx); err != nil {
+			return err
+		}
 	}
 	image := client.ghostPath()
 	ghost, err := fork(image, c.Args, c.leads())
 	if err != nil {
-		conn.Close()
+		_ = conn.Close() // there may be none
 		return err
 	}
 	stdio := c.stdio()
 	attach := wire.Attach{Version: wire.Version, Node: c.Node, Ghost: PID(ghost.pid), Launch: newLaunch(), HangUp: c.HangUp, Report: true}
-	if conn, err = c.run(ctx, client, conn, ghost, &attach, stdio); err != nil {
+	if conn, err = c.run(ctx, client, conn, place, ghost, &attach, stdio); err != nil {
 		ghost.discard(adopted(err))
 		return explain(err, image)
 	}
@@ -99,13 +107,13 @@ func (c *Cmd) begin(r *remote) {
 	c.process = r
 }
 
-// run asks the master to start the command in place of the ghost. If the connection
-// breaks before there is an answer, the next master is asked, which finds out whether
+// run asks the master to start the command in place of the ghost, together with others if it has a place there. If the
+// connection breaks before there is an answer, the next master is asked, which finds out whether
 // the former one has done it. The connection is that which is left.
-func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, attach *wire.Attach, stdio [3]wire.Descriptor) (*os.File, error) {
+func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, place *ticket, g *ghost, attach *wire.Attach, stdio [3]wire.Descriptor) (*os.File, error) {
 	command, err := c.command()
 	if err != nil {
-		conn.Close()
+		_ = conn.Close() // there may be none
 		return nil, err
 	}
 	command.Stdio = stdio
@@ -113,10 +121,22 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, 
 		Version: attach.Version, Node: attach.Node, Ghost: attach.Ghost, HangUp: attach.HangUp, Command: command,
 		Launch: attach.Launch, Report: attach.Report, Ends: c.Ends,
 	}
+	said := false
+	if !place.isAlone() {
+		if conn, err = place.ask(ctx, client, run); conn == nil && err == nil {
+			conn, err = client.reach(ctx)
+		} else {
+			said = true
+		}
+	}
 	for again := newRetries(absence); ; run.Again = true {
 		if conn != nil {
 			var m wire.Message
-			m, err = exchangeWithin(ctx, conn, run)
+			if said {
+				m, err = answerWithin(ctx, conn)
+			} else {
+				m, err = exchangeWithin(ctx, conn, run)
+			}
 			if _, ok := m.(*wire.Started); ok {
 				return conn, nil
 			}
@@ -136,6 +156,7 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, g *ghost, 
 			}
 			return nil, err
 		}
+		said = false
 		conn, err = client.dial()
 	}
 }

@@ -19,8 +19,11 @@ import (
 
 // Master is a fake master.
 type Master struct {
-	Client client.Client // for this master
-	Bypass func(c *Conn) // answers those who ask for one; nil: they are refused
+	Client client.Client                  // for this master
+	Bypass func(c *Conn)                  // answers those who ask for one; nil: they are refused
+	Many   func(c *Conn, m *wire.RunMany) // answers those who ask for many processes; nil: each gets a connection
+
+	handle Handler
 
 	mu     sync.Mutex
 	cond   sync.Cond
@@ -39,7 +42,7 @@ func Start(t testing.TB, handle Handler) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Master{ghosts: map[wire.PID]net.Conn{}, runs: map[uint64]*wire.Run{}}
+	m := &Master{handle: handle, ghosts: map[wire.PID]net.Conn{}, runs: map[uint64]*wire.Run{}}
 	m.cond.L = &m.mu
 	m.Client.Socket = filepath.Join(dir, "master.sock")
 	if m.Client.GhostPath, err = installGhost(dir); err != nil {
@@ -95,12 +98,26 @@ func (m *Master) serve(t testing.TB, conn net.Conn, handle Handler) {
 		}
 		return
 	}
-	c := &Conn{m: m, t: t, conn: conn.(*net.UnixConn), r: r, request: request, run: m.runOf(request)}
-	if _, ok := request.(*wire.Bypass); ok && m.Bypass != nil {
+	if many, ok := request.(*wire.RunMany); ok && m.Many == nil {
+		m.serveMany(t, conn.(*net.UnixConn), many, len(many.Runs), handle)
+		return
+	}
+	m.answer(t, conn.(*net.UnixConn), r, request, handle)
+}
+
+// answer answers a request, and closes its connection.
+func (m *Master) answer(t testing.TB, conn *net.UnixConn, r *wire.Reader, request wire.Message, handle Handler) {
+	c := &Conn{m: m, t: t, conn: conn, r: r, request: request, run: m.runOf(request)}
+	bypass, _ := request.(*wire.Bypass)
+	many, _ := request.(*wire.RunMany)
+	switch {
+	case many != nil:
+		m.Many(c, many)
+	case bypass != nil && m.Bypass != nil:
 		m.Bypass(c)
-	} else if ok {
+	case bypass != nil:
 		c.Send(&wire.Failed{Stage: wire.StageRequest, Errno: uint32(unix.EOPNOTSUPP)})
-	} else {
+	default:
 		handle(c, request)
 	}
 	conn.Close() // whoever still writes is done with it

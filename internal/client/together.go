@@ -1,0 +1,293 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/wire"
+)
+
+// Bounds of what goes into one request. The first of its processes waits for the last to have a ghost.
+const (
+	mostTogether = 16
+	togetherTime = 5 * time.Millisecond // for those that are not ready in time
+	handOverTime = 30 * time.Second     // for the master to answer
+)
+
+// Together has commands that are started at the same time ask the master together: one request is for all whose commands
+// differ only in the node and in the end of the environment. The zero value is ready to use. See [Cmd.Together].
+type Together struct {
+	mu     sync.Mutex
+	busy   int      // starts under way
+	coming int      // starts that will ask with others, and have not asked yet
+	open   *request // waits for more of them; nil: there is none
+}
+
+// request is what several starts ask for.
+type request struct {
+	client  *Client
+	runs    []*wire.Run
+	answers []chan outcome // one for each, with room for its answer
+	late    *time.Timer
+	waiting atomic.Int32 // starts that have not given up
+	ctx     context.Context
+	end     context.CancelFunc
+}
+
+// outcome is how a start goes on: with a connection on which its Run was said, or, without one and without an error, by
+// saying it.
+type outcome struct {
+	conn *os.File
+	err  error
+}
+
+// ticket is one start. A nil ticket is that of a start that asks alone.
+type ticket struct {
+	of    *Together
+	alone bool
+	asked bool
+}
+
+// enter begins a start, which leave ends. It asks alone if no other is under way.
+func (t *Together) enter() *ticket {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := &ticket{of: t, alone: t.busy == 0}
+	t.busy++
+	if !k.alone {
+		t.coming++
+	}
+	return k
+}
+
+// isAlone reports whether a start asks alone.
+func (k *ticket) isAlone() bool { return k == nil || k.alone }
+
+func (k *ticket) leave() {
+	if k == nil {
+		return
+	}
+	k.of.mu.Lock()
+	defer k.of.mu.Unlock()
+	k.of.busy--
+	k.comesNotLocked()
+}
+
+// comesNotLocked says that a start has asked, or will not.
+func (k *ticket) comesNotLocked() {
+	if k.alone || k.asked {
+		return
+	}
+	k.asked = true
+	if k.of.coming--; k.of.coming == 0 {
+		k.of.sendLocked()
+	}
+}
+
+// ask asks for a process together with others.
+func (k *ticket) ask(ctx context.Context, client *Client, run *wire.Run) (*os.File, error) {
+	r, answer := k.of.add(k, client, run)
+	select {
+	case o := <-answer:
+		return o.conn, o.err
+	case <-ctx.Done():
+		if r.waiting.Add(-1) == 0 {
+			r.end()
+		}
+		go func() { // ends with the request
+			if o := <-answer; o.conn != nil {
+				o.conn.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (t *Together) add(k *ticket, client *Client, run *wire.Run) (*request, <-chan outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != nil && !t.open.takes(client, run) {
+		t.sendLocked()
+	}
+	if t.open == nil {
+		r := &request{client: client}
+		r.ctx, r.end = context.WithTimeout(context.Background(), handOverTime) //nolint:forbidigo // each start has its own
+		r.late = time.AfterFunc(togetherTime, func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if t.open == r {
+				t.sendLocked()
+			}
+		})
+		t.open = r
+	}
+	r, answer := t.open, make(chan outcome, 1)
+	r.runs, r.answers = append(r.runs, run), append(r.answers, answer)
+	r.waiting.Add(1)
+	if len(r.runs) == mostTogether {
+		t.sendLocked()
+	}
+	k.comesNotLocked()
+	return r, answer
+}
+
+// sendLocked sends what waits for others.
+func (t *Together) sendLocked() {
+	if r := t.open; r != nil {
+		t.open = nil
+		r.late.Stop()
+		go r.send() // ends within handOverTime
+	}
+}
+
+// takes reports whether another process can be asked for in a request.
+func (r *request) takes(client *Client, run *wire.Run) bool {
+	first := r.runs[0]
+	a, b := &first.Command, &run.Command
+	return *r.client == *client && first.HangUp == run.HangUp && first.Report == run.Report && first.Ends == run.Ends &&
+		a.Path == b.Path && slices.Equal(a.Argv, b.Argv) && a.Dir == b.Dir && a.OnlyDir == b.OnlyDir &&
+		a.Ignored == b.Ignored && a.Stdio == b.Stdio && a.View == b.View && a.Terminal == nil && b.Terminal == nil
+}
+
+// send makes the request and gives each start its answer. What the master does not take together is asked for one by one.
+func (r *request) send() {
+	defer r.end()
+	var conns []*os.File
+	var err error
+	if len(r.runs) > 1 {
+		conns, err = r.exchange()
+	}
+	var refused *Error
+	if errors.As(err, &refused) {
+		err = nil
+	}
+	for i, answer := range r.answers {
+		o := outcome{err: err}
+		if i < len(conns) {
+			o = outcome{conn: conns[i]}
+		}
+		answer <- o
+	}
+}
+
+// message returns the request: what the beginnings of all environments have in common is said once.
+func (r *request) message() *wire.RunMany {
+	first := r.runs[0]
+	m := &wire.RunMany{Version: first.Version, HangUp: first.HangUp, Command: first.Command, Report: first.Report, Ends: first.Ends}
+	common := first.Command.Env
+	for _, run := range r.runs {
+		env := run.Command.Env
+		n := 0
+		for n < min(len(common), len(env)) && common[n] == env[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	m.Command.Env = common
+	for _, run := range r.runs {
+		m.Runs = append(m.Runs, wire.OneRun{Node: run.Node, Ghost: run.Ghost, Launch: run.Launch, Env: run.Command.Env[len(common):]})
+	}
+	return m
+}
+
+// exchange makes the request, and returns the connections of the first processes; none if it is too long.
+func (r *request) exchange() ([]*os.File, error) {
+	frame, err := wire.Append(nil, 0, r.message())
+	if errors.Is(err, wire.ErrFrame) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	conn, err := r.client.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	stop := within(r.ctx, conn)
+	defer func() { _ = stop() }()
+	if _, err := conn.Write(frame); err != nil {
+		return nil, broken(err)
+	}
+	return receiveConnections(conn)
+}
+
+// receiveConnections reads the answer to RunMany.
+func receiveConnections(conn *os.File) (conns []*os.File, err error) {
+	text, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4*wire.MaxRuns))
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	n, rightsN := 0, 0
+	waitErr := raw.Read(func(fd uintptr) bool {
+		n, rightsN, _, _, err = unix.Recvmsg(int(fd), text, rights, unix.MSG_CMSG_CLOEXEC)
+		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
+	})
+	if err := errors.Join(waitErr, err); err != nil {
+		return nil, broken(err)
+	}
+	if conns, err = filesOf(rights[:rightsN]); err == nil {
+		var m wire.Message
+		m, _, err = wire.NewReader(io.MultiReader(bytes.NewReader(text[:n]), conn)).Read()
+		if err != nil {
+			err = broken(err)
+		} else {
+			err = allCame(m, len(conns))
+		}
+	}
+	if err != nil {
+		for _, c := range conns {
+			c.Close()
+		}
+		return nil, err
+	}
+	return conns, nil
+}
+
+// allCame checks an answer that has come with so many connections. The kernel leaves out descriptors for which a
+// process has no room.
+func allCame(m wire.Message, came int) error {
+	m, err := accepted(m)
+	if err != nil {
+		return err
+	}
+	answer, ok := m.(*wire.Connections)
+	switch {
+	case !ok:
+		return unexpected(m)
+	case int(answer.Count) != came:
+		return fmt.Errorf("connections of %d processes: %w", answer.Count, unix.EMFILE)
+	}
+	return nil
+}
+
+// filesOf returns the sockets that have come with a message.
+func filesOf(rights []byte) (files []*os.File, err error) {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) == 0 {
+		return nil, err
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, fd := range fds {
+		err = errors.Join(err, unix.SetNonblock(fd, true))
+		files = append(files, os.NewFile(uintptr(fd), "connection of a process"))
+	}
+	return files, err
+}

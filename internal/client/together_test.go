@@ -1,0 +1,215 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/internal/client"
+	"bproc/internal/fakemaster"
+	"bproc/test/limit"
+	"bproc/wire"
+)
+
+// seen is a fake master that runs commands which end at once with their node as exit code, and notes what it is asked.
+type seen struct {
+	*fakemaster.Master
+	mu       sync.Mutex
+	runs     []*wire.Run // by Run
+	together []int       // processes in each RunMany
+	envs     map[wire.NodeID][]string
+}
+
+func newSeen(t *testing.T) *seen {
+	s := &seen{envs: map[wire.NodeID][]string{}}
+	s.Master = fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
+		run := m.(*wire.Run)
+		s.mu.Lock()
+		s.runs, s.envs[run.Node] = append(s.runs, run), run.Command.Env
+		s.mu.Unlock()
+		c.Started()
+		c.End(wire.ExitStatus(int(run.Node)))
+	})
+	return s
+}
+
+// start starts a command on many nodes at the same time, waits for all, and checks how they end.
+func (s *seen) start(ctx context.Context, t *testing.T, change func(int, *client.Cmd)) []error {
+	t.Helper()
+	const nodes = 20
+	var together client.Together
+	errs := make([]error, nodes)
+	var group sync.WaitGroup
+	for i := range nodes {
+		cmd := s.Client.Command(client.NodeID(i), "prog")
+		cmd.Env, cmd.Together = []string{"A=1", "B=2", fmt.Sprint("RANK=", i)}, &together
+		if change != nil {
+			change(i, cmd)
+		}
+		group.Go(func() {
+			status, err := run(ctx, cmd)
+			if errs[i] = err; err == nil && status != wire.ExitStatus(i) {
+				errs[i] = fmt.Errorf("status %#x", uint32(status))
+			}
+		})
+	}
+	group.Wait()
+	return errs
+}
+
+func allStarted(t *testing.T, errs []error) {
+	t.Helper()
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("node %d: %v", i, err)
+		}
+	}
+}
+
+// counts notes requests for many processes, and answers them as if nothing noted them.
+func (s *seen) counts(then func(c *fakemaster.Conn, m *wire.RunMany)) {
+	s.Many = func(c *fakemaster.Conn, m *wire.RunMany) {
+		s.mu.Lock()
+		s.together = append(s.together, len(m.Runs))
+		s.mu.Unlock()
+		then(c, m)
+	}
+}
+
+// asked returns the numbers of processes in requests for many.
+func (s *seen) asked() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.together)
+}
+
+// TestTogether starts a command on many nodes, and has each of them get what is its own.
+func TestTogether(t *testing.T) {
+	s := newSeen(t)
+	allStarted(t, s.start(t.Context(), t, nil))
+	for i, env := range s.envs {
+		if want := []string{"A=1", "B=2", fmt.Sprint("RANK=", i)}; !slices.Equal(env, want) {
+			t.Errorf("node %d: got %q, want %q", i, env, want)
+		}
+	}
+	s.counts(func(c *fakemaster.Conn, m *wire.RunMany) { c.Many(m, len(m.Runs)) })
+	allStarted(t, s.start(t.Context(), t, nil))
+	for _, n := range s.asked() {
+		if n < 2 || n > wire.MaxRuns {
+			t.Errorf("%d processes in a request", n)
+		}
+	}
+	if len(s.asked()) == 0 {
+		t.Error("no request was for several processes")
+	}
+}
+
+// TestNotTogether has a master that takes no such request, or no more than two processes of it, or ends, and commands
+// that are not alike: each start goes on by itself.
+func TestNotTogether(t *testing.T) {
+	fails := func(c *fakemaster.Conn, m wire.Message) { c.Send(m) }
+	for name, many := range map[string]func(*fakemaster.Conn, *wire.RunMany){
+		"unknown": func(c *fakemaster.Conn, _ *wire.RunMany) { fails(c, &wire.Refused{Reason: "what?"}) },
+		"failed": func(c *fakemaster.Conn, _ *wire.RunMany) {
+			fails(c, &wire.Failed{Stage: wire.StageRequest, Errno: uint32(unix.EAGAIN)})
+		},
+		"for two":  func(c *fakemaster.Conn, m *wire.RunMany) { c.Many(m, 2) },
+		"for none": func(c *fakemaster.Conn, m *wire.RunMany) { c.Many(m, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSeen(t)
+			s.counts(many)
+			allStarted(t, s.start(t.Context(), t, nil))
+			for _, run := range s.runs {
+				if run.Again {
+					t.Errorf("node %d: it was asked for again", run.Node)
+				}
+			}
+		})
+	}
+	t.Run("ended", func(t *testing.T) {
+		s := newSeen(t)
+		s.counts(func(*fakemaster.Conn, *wire.RunMany) {})
+		allStarted(t, s.start(t.Context(), t, nil))
+		again := 0
+		for _, run := range s.runs {
+			if run.Again {
+				again++
+			}
+		}
+		sum := 0
+		for _, n := range s.asked() {
+			sum += n
+		}
+		if again != sum {
+			t.Errorf("%d processes were asked for again, of %d", again, sum)
+		}
+	})
+	t.Run("unlike", func(t *testing.T) {
+		s := newSeen(t)
+		s.counts(func(c *fakemaster.Conn, m *wire.RunMany) { c.Many(m, len(m.Runs)) })
+		allStarted(t, s.start(t.Context(), t, func(i int, c *client.Cmd) { c.Args = append(c.Args, fmt.Sprint(i)) }))
+		if asked := s.asked(); len(asked) > 0 {
+			t.Errorf("requests for %d processes", asked)
+		}
+	})
+	t.Run("long", func(t *testing.T) {
+		s := newSeen(t)
+		s.counts(func(c *fakemaster.Conn, m *wire.RunMany) { c.Many(m, len(m.Runs)) })
+		long := string(make([]byte, wire.MaxData))
+		allStarted(t, s.start(t.Context(), t, func(_ int, c *client.Cmd) { c.Env = []string{"LONG=" + long} }))
+		if asked := s.asked(); len(asked) > 0 {
+			t.Errorf("requests for %d processes", asked)
+		}
+	})
+}
+
+// TestTogetherWithoutRoom has a kernel that leaves out a descriptor: nothing is left of such processes.
+func TestTogetherWithoutRoom(t *testing.T) {
+	s := newSeen(t)
+	s.counts(func(c *fakemaster.Conn, m *wire.RunMany) { c.ManyBut(m) })
+	failed := 0
+	for i, err := range s.start(t.Context(), t, nil) {
+		switch {
+		case errors.Is(err, unix.EMFILE):
+			failed++
+		case err != nil:
+			t.Errorf("node %d: %v", i, err)
+		}
+	}
+	if asked := s.asked(); len(asked) > 0 && failed == 0 {
+		t.Errorf("no start of %d has failed", asked)
+	}
+}
+
+// TestTogetherIsGivenUp ends starts whose master does not answer: it sees the ends of their connections.
+func TestTogetherIsGivenUp(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	silent := func(c *fakemaster.Conn) { _, _ = c.Next() } // until the client closes the connection
+	s := &seen{Master: fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) { silent(c) })}
+	closed := make(chan struct{}, 20)
+	s.counts(func(c *fakemaster.Conn, _ *wire.RunMany) {
+		cancel(why)
+		silent(c)
+		closed <- struct{}{}
+	})
+	for i, err := range s.start(ctx, t, nil) {
+		if !errors.Is(err, why) {
+			t.Errorf("node %d: %v", i, err)
+		}
+	}
+	for range s.asked() {
+		select {
+		case <-closed:
+		case <-time.After(limit.Scaled(10 * time.Second)):
+			t.Fatal("the client still waits for an answer")
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bproc/master/core"
+	"bproc/wire"
+)
+
+// many is a request for several processes. Each becomes a clientConn of its own, as if its client had connected for it.
+//
+// A member holds two of its user's seats while both ends of its connection are open here, and one until its process is
+// over and the client has closed the connection of the request: until then the client's end may be on its way, which the
+// kernel counts as the master's.
+type many struct {
+	c       *clientConn
+	kin     kin
+	members []*member
+	left    atomic.Int32  // members that need the room of the request
+	taken   chan struct{} // closed when nothing is on its way to the client
+}
+
+type member struct {
+	of     *many
+	conn   *clientConn
+	client int // descriptor of the client's end
+	launch *launch
+	leave  func() // takes conn's number back
+}
+
+// runMany starts a command on several nodes.
+func (c *clientConn) runMany(ctx context.Context, m *wire.RunMany) error {
+	conn, ok := c.conn.(*net.UnixConn)
+	if !ok {
+		return c.failed(wire.StageRequest, unix.EOPNOTSUPP, "only clients of the front end start many processes at a time")
+	}
+	if err := checkMany(m); err != nil {
+		return c.failed(wire.StageRequest, errnoOf(err), err.Error())
+	}
+	if err := c.admitMany(ctx, len(m.Runs)); err != nil {
+		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory"))
+	}
+	all := &many{c: c, taken: make(chan struct{})}
+	for range m.Runs {
+		if !all.add() {
+			break
+		}
+	}
+	all.left.Store(int32(len(all.members)))
+	err := c.m.state.stepAll(ctx, all.runs(m))
+	err = errors.Join(err, all.handOver(conn))
+	var running sync.WaitGroup
+	for _, member := range all.members {
+		running.Go(func() { member.run(ctx) })
+	}
+	if err == nil {
+		awaitClosed(ctx, conn)
+	}
+	c.conn.Close()
+	close(all.taken)
+	running.Wait()
+	return err
+}
+
+// checkMany also bounds what the master makes of a request: an environment for each process.
+func checkMany(m *wire.RunMany) error {
+	if len(m.Runs) < 2 || len(m.Runs) > wire.MaxRuns {
+		return fmt.Errorf("%d processes in one request, 2 to %d are allowed: %w", len(m.Runs), wire.MaxRuns, unix.EINVAL)
+	}
+	if err := checkCommand(&m.Command); err != nil {
+		return fmt.Errorf("%w: %w", err, unix.EINVAL)
+	}
+	words := (len(m.Command.Argv) + len(m.Command.Env)) * len(m.Runs)
+	for _, one := range m.Runs {
+		if one.Launch == 0 {
+			return fmt.Errorf("a launch without a number: %w", unix.EINVAL)
+		}
+		words += len(one.Env)
+	}
+	if words > maxArguments {
+		return fmt.Errorf("%d arguments and variables in all, at most %d are allowed: %w", words, maxArguments, unix.E2BIG)
+	}
+	return nil
+}
+
+// admitMany takes room for a request once for each process, since each is sent to its node.
+func (c *clientConn) admitMany(ctx context.Context, runs int) (err error) {
+	if c.bytes <= smallLoad {
+		return nil
+	}
+	c.settled() // not kept while waiting: others of the user may wait for it in the same way
+	c.settled, err = c.m.loads.take(ctx, c.payer(), c.bytes*runs)
+	return err
+}
+
+// add adds a member, and reports whether there was room for it.
+func (a *many) add() bool {
+	seats, payer := a.c.m.seats.shares, a.c.payer()
+	if !seats.Take(payer, 2) {
+		return false
+	}
+	conn, client, err := connected()
+	if err != nil {
+		seats.Leave(payer, 2)
+		a.c.log.Warn("a connection for a client could not be made", "err", err)
+		return false
+	}
+	c := &clientConn{m: a.c.m, log: a.c.log, conn: conn, who: a.c.who, spoken: func() {}, steps: make(chan step, maxSteps)}
+	c.settled = sync.OnceFunc(func() {
+		if a.left.Add(-1) == 0 {
+			a.c.settled()
+		}
+	})
+	a.members = append(a.members, &member{of: a, conn: c, client: client, leave: a.c.m.state.enterClient(c)})
+	return true
+}
+
+// connected returns both ends of a connection, the client's as a descriptor.
+func connected() (*net.UnixConn, int, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, fmt.Errorf("socketpair: %w", err)
+	}
+	here := os.NewFile(uintptr(fds[0]), "connection of a client")
+	defer here.Close()
+	conn, err := net.FileConn(here)
+	if err != nil {
+		return nil, -1, errors.Join(err, unix.Close(fds[1]))
+	}
+	return conn.(*net.UnixConn), fds[1], nil
+}
+
+// runs returns the inputs for the core.
+func (a *many) runs(m *wire.RunMany) []core.Input {
+	limit, _ := a.c.m.kernel.limit(a.c.who.PID) // 0: it has just ended
+	inputs := make([]core.Input, len(a.members))
+	for i, member := range a.members {
+		one, command := m.Runs[i], m.Command
+		if len(one.Env) > 0 {
+			command.Env = slices.Concat(command.Env, one.Env)
+		}
+		run := &wire.Run{Node: one.Node, Ghost: one.Ghost, HangUp: m.HangUp, Command: command, Launch: one.Launch, Report: m.Report, Ends: m.Ends}
+		member.conn.wantsEnded(m.Report)
+		member.launch = member.conn.newLaunch(run)
+		member.launch.kin = &a.kin
+		inputs[i] = member.conn.runInput(run, limit)
+	}
+	return inputs
+}
+
+// handOver gives the client its ends.
+func (a *many) handOver(conn *net.UnixConn) error {
+	fds := make([]int, len(a.members))
+	for i, member := range a.members {
+		fds[i] = member.client
+	}
+	frame, err := wire.Append(nil, 0, &wire.Connections{Count: uint32(len(fds))})
+	if err == nil {
+		err = conn.SetWriteDeadline(time.Now().Add(replyTime))
+	}
+	if err == nil {
+		var rights []byte
+		if len(fds) > 0 {
+			rights = unix.UnixRights(fds...)
+		}
+		_, _, err = conn.WriteMsgUnix(frame, rights, nil)
+	}
+	for _, member := range a.members {
+		unix.Close(member.client)
+		a.c.m.seats.shares.Leave(a.c.payer(), 1)
+	}
+	return err
+}
+
+// awaitClosed waits until a client has closed its connection, and with it what it has not taken, or the master ends.
+func awaitClosed(ctx context.Context, conn *net.UnixConn) {
+	var rest [64]byte
+	for err := error(nil); err == nil; {
+		_, err = conn.Read(rest[:])
+	}
+	look := time.NewTicker(lookAfter)
+	defer look.Stop()
+	for !hungUp(conn) { // it can still read
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// run carries a member's process to the end of its connection.
+func (mb *member) run(ctx context.Context) {
+	c := mb.conn
+	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
+	err := c.start(ctx, mb.launch)
+	stop()
+	mb.leave()
+	c.conn.Close()
+	c.settled()
+	c.log.Debug("a client's request ended", "pid", c.who.PID, "ghost", mb.launch.spawn.PID, "err", err)
+	<-mb.of.taken
+	c.m.seats.shares.Leave(c.payer(), 1)
+}
+
+// kin have what the first of them had: what [inherit] reads of a ghost in procfs. All are children of one process that
+// has asked for them together. It could have given any of them the same, and has its own user; what belongs to each ghost,
+// its group, session and nice value, is read from that.
+type kin struct {
+	mu    sync.Mutex
+	known bool
+	first wire.Spawn
+}
+
+func (k *kin) inherit(spawn *wire.Spawn) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.known {
+		if err := inherit(spawn); err != nil {
+			return err
+		}
+		k.first, k.known = *spawn, true
+		k.first.Command = wire.Command{Umask: spawn.Command.Umask, Limits: spawn.Command.Limits}
+		return nil
+	}
+	spawn.GID, spawn.Groups, spawn.Dropped = k.first.GID, k.first.Groups, k.first.Dropped
+	spawn.Command.Umask, spawn.Command.Limits = k.first.Command.Umask, k.first.Command.Limits
+	return inheritPlace(spawn)
+}
