@@ -30,11 +30,15 @@ func hereIsNode() bool { return unix.Access(NodeSocket, unix.W_OK) == nil }
 // NodesSeen is Nodes for a client that may be on a node, whose daemon it asks: here is that
 // node, or nil on the front end.
 func (c *Client) NodesSeen(ctx context.Context) (nodes []Node, here *NodeID, err error) {
-	list, err := ask[*wire.NodeList](ctx, c, &wire.ListNodes{Version: wire.Version})
-	if err != nil {
-		return nil, nil, err
+	for again := newRetries(restartTime); ; {
+		list, err := ask[*wire.NodeList](ctx, c, &wire.ListNodes{Version: wire.Version})
+		switch {
+		case err == nil:
+			return list.Nodes, list.Here, nil
+		case !errors.Is(err, ErrLost) || !again.pause(ctx.Done()): // else the next master is asked
+			return nil, nil, err
+		}
 	}
-	return list.Nodes, list.Here, nil
 }
 
 // Resolve returns the nodes that a specification means, in the language of

@@ -352,3 +352,17 @@ func TestNoRoom(t *testing.T) {
 		t.Errorf("got status %#x, %v, output %q", status, err, &out)
 	}
 }
+
+// TestNodesOfTheNextMaster has a master end while it is asked for the nodes.
+func TestNodesOfTheNextMaster(t *testing.T) {
+	var asked atomic.Int32
+	m := fakemaster.Start(t, func(c *fakemaster.Conn, _ wire.Message) {
+		if asked.Add(1) > 1 {
+			c.Send(&wire.NodeList{Nodes: []wire.Node{{ID: 7}}})
+		}
+	})
+	nodes, err := m.Client.Nodes(t.Context())
+	if err != nil || len(nodes) != 1 || nodes[0].ID != 7 {
+		t.Errorf("got %v, %v", nodes, err)
+	}
+}

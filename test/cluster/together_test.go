@@ -14,9 +14,9 @@ import (
 	"bproc/test/limit"
 )
 
-// manyAtATime runs a command on all nodes, several times on each, and checks that each process has run once.
+// manyAtATime runs a command on nodes, several times on each, and checks that each process has run once.
 func manyAtATime(ctx context.Context, c *cluster.Cluster, nodes, each int) error {
-	res, err := c.Front.Exec(ctx, cluster.Alice, "bpsh", "--tasks-per-node", fmt.Sprint(each), "-a", "sh", "-c", "echo $BPROC_RANK; exit 3")
+	res, err := c.Front.Exec(ctx, cluster.Alice, "bpsh", "--tasks-per-node", fmt.Sprint(each), fmt.Sprintf("0-%d", nodes-1), "sh", "-c", "echo $BPROC_RANK; exit 3")
 	if err != nil || res.Code != 3 || res.Stderr != "" {
 		return fmt.Errorf("got %+v, %w", res, err)
 	}
