@@ -47,11 +47,10 @@ type Cmd struct {
 	// with Measure; nil: it is not known.
 	Usage *Usage
 
-	client   *Client
-	together *client.Together // of RunAll; nil: it is started by itself
-	inner    *client.Cmd      // nil before Start
-	killed   func() error     // ends the watch of the context; returns the cause if that killed the process
-	waited   bool
+	client *Client
+	inner  *client.Cmd  // nil before Start
+	killed func() error // ends the watch of the context; returns the cause if that killed the process
+	waited bool
 }
 
 // Usage is what a process has used (getrusage(2)). The kernel of the front end knows only what the
@@ -123,7 +122,6 @@ func (c *Cmd) Start(ctx context.Context) error {
 	c.inner.Stdin, c.inner.Stdout, c.inner.Stderr = c.Stdin, c.Stdout, c.Stderr
 	c.inner.StdinFile, c.inner.StdoutFile, c.inner.StderrFile = c.StdinFile, c.StdoutFile, c.StderrFile
 	c.inner.View, c.inner.HangUp, c.inner.Report = c.View, c.HangUp, c.Measure
-	c.inner.Together = c.together
 	err := context.Cause(ctx)
 	if err == nil {
 		err = c.inner.Start(ctx)
@@ -238,10 +236,8 @@ const maxStarts = 128
 func RunAll(ctx context.Context, cmds ...*Cmd) error {
 	errs := make([]error, len(cmds))
 	starts := make(chan struct{}, maxStarts)
-	together := new(client.Together)
 	var group sync.WaitGroup
 	for i, c := range cmds {
-		c.together = together
 		group.Go(func() {
 			starts <- struct{}{}
 			err := c.Start(ctx)

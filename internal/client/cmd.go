@@ -62,9 +62,6 @@ type Cmd struct {
 	// and with EHOSTDOWN when none is.
 	Ends bool
 
-	// Together is shared by commands that are started at the same time; nil: the command asks the master alone.
-	Together *Together
-
 	PID   PID    // of the ghost and of the process, after Start
 	Usage *Usage // after Wait, with Report; nil: not known
 

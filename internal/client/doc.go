@@ -16,8 +16,8 @@
 //
 // # Many at a time
 //
-// Commands that share a [Together] ask the master in one request for each 16 of them, and get a connection each from it.
-// What cannot be asked for in this way is asked for by each command.
+// Commands that are alike and started at the same time ask the master in one request for each 16 of them, and get a
+// connection each from it (together.go). What cannot be asked for in this way is asked for by each command.
 //
 // # Goroutines
 //

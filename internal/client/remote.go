@@ -64,12 +64,9 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 		return c.startNested(ctx)
 	}
 	var conn *os.File
-	var place *ticket
-	if !c.leads() {
-		place = c.Together.enter()
-		defer place.leave()
-	}
-	if place.isAlone() {
+	place := starts.enter()
+	defer place.leave()
+	if place.alone {
 		var err error
 		if conn, err = client.reach(ctx); err != nil {
 			return err
@@ -122,7 +119,7 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, place *tic
 		Launch: attach.Launch, Report: attach.Report, Ends: c.Ends,
 	}
 	said := false
-	if !place.isAlone() {
+	if !place.alone {
 		if conn, err = place.ask(ctx, client, run); conn == nil && err == nil {
 			conn, err = client.reach(ctx)
 		} else {

@@ -24,9 +24,12 @@ const (
 	handOverTime = 30 * time.Second     // for the master to answer
 )
 
-// Together has commands that are started at the same time ask the master together: one request is for all whose commands
-// differ only in the node and in the end of the environment. The zero value is ready to use. See [Cmd.Together].
-type Together struct {
+// starts are those of this program. Ghosts are forked one after the other in any case (syscall.ForkLock).
+var starts together
+
+// together has commands that are started at the same time ask the master together: one request is for all whose commands
+// differ only in the node and in the end of the environment.
+type together struct {
 	mu     sync.Mutex
 	busy   int      // starts under way
 	coming int      // starts that will ask with others, and have not asked yet
@@ -51,18 +54,15 @@ type outcome struct {
 	err  error
 }
 
-// ticket is one start. A nil ticket is that of a start that asks alone.
+// ticket is one start.
 type ticket struct {
-	of    *Together
+	of    *together
 	alone bool
 	asked bool
 }
 
 // enter begins a start, which leave ends. It asks alone if no other is under way.
-func (t *Together) enter() *ticket {
-	if t == nil {
-		return nil
-	}
+func (t *together) enter() *ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := &ticket{of: t, alone: t.busy == 0}
@@ -73,13 +73,7 @@ func (t *Together) enter() *ticket {
 	return k
 }
 
-// isAlone reports whether a start asks alone.
-func (k *ticket) isAlone() bool { return k == nil || k.alone }
-
 func (k *ticket) leave() {
-	if k == nil {
-		return
-	}
 	k.of.mu.Lock()
 	defer k.of.mu.Unlock()
 	k.of.busy--
@@ -116,7 +110,7 @@ func (k *ticket) ask(ctx context.Context, client *Client, run *wire.Run) (*os.Fi
 	}
 }
 
-func (t *Together) add(k *ticket, client *Client, run *wire.Run) (*request, <-chan outcome) {
+func (t *together) add(k *ticket, client *Client, run *wire.Run) (*request, <-chan outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open != nil && !t.open.takes(client, run) {
@@ -145,7 +139,7 @@ func (t *Together) add(k *ticket, client *Client, run *wire.Run) (*request, <-ch
 }
 
 // sendLocked sends what waits for others.
-func (t *Together) sendLocked() {
+func (t *together) sendLocked() {
 	if r := t.open; r != nil {
 		t.open = nil
 		r.late.Stop()

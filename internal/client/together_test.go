@@ -43,12 +43,11 @@ func newSeen(t *testing.T) *seen {
 func (s *seen) start(ctx context.Context, t *testing.T, change func(int, *client.Cmd)) []error {
 	t.Helper()
 	const nodes = 20
-	var together client.Together
 	errs := make([]error, nodes)
 	var group sync.WaitGroup
 	for i := range nodes {
 		cmd := s.Client.Command(client.NodeID(i), "prog")
-		cmd.Env, cmd.Together = []string{"A=1", "B=2", fmt.Sprint("RANK=", i)}, &together
+		cmd.Env = []string{"A=1", "B=2", fmt.Sprint("RANK=", i)}
 		if change != nil {
 			change(i, cmd)
 		}

@@ -19,14 +19,13 @@ import (
 
 // session is one run of a command on nodes.
 type session struct {
-	shell    *Shell
-	jobs     []*job
-	taps     *fanout         // standard input of several nodes
-	turns    *turns          // with output of one node after the other
-	signals  signals         // signals that bpsh got
-	starts   chan struct{}   // one element for each start under way
-	requests client.Together // of these starts
-	started  sync.WaitGroup  // counts starts that are to come
+	shell   *Shell
+	jobs    []*job
+	taps    *fanout        // standard input of several nodes
+	turns   *turns         // with output of one node after the other
+	signals signals        // signals that bpsh got
+	starts  chan struct{}  // one element for each start under way
+	started sync.WaitGroup // counts starts that are to come
 
 	ending   ending     // ends commands early
 	json     bool       // print results, including outputs
@@ -70,7 +69,6 @@ func newSession(sh *Shell, o *options, nodes []client.NodeID) *session {
 		cmd.Path = cmp.Or(o.shell, cmd.Path)
 		cmd.Env = env.of(place)
 		cmd.Dir, cmd.HangUp, cmd.View, cmd.Report = o.dir, true, o.procfs, o.time || o.json
-		cmd.Together = &s.requests
 		j := &job{task: place, cmd: cmd, outlet: out.open(place), done: make(chan struct{})}
 		j.redirect(o)
 		s.feed(j, o, input)
