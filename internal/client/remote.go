@@ -120,10 +120,11 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, place *tic
 	}
 	said := false
 	if !place.alone {
-		if conn, err = place.ask(ctx, client, run); conn == nil && err == nil {
-			conn, err = client.reach(ctx)
-		} else {
-			said = true
+		conn, err = place.ask(ctx, client, run)
+		if said = conn != nil || err != nil; !said {
+			if conn, err = client.reach(ctx); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for again := newRetries(absence); ; run.Again = true {

@@ -165,7 +165,7 @@ func (r *request) send() {
 		conns, err = r.exchange()
 	}
 	var refused *Error
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) || errors.Is(err, ErrNoMaster) { // nothing was begun
 		err = nil
 	}
 	for i, answer := range r.answers {

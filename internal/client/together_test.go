@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -210,5 +211,28 @@ func TestTogetherIsGivenUp(t *testing.T) {
 		case <-time.After(limit.Scaled(10 * time.Second)):
 			t.Fatal("the client still waits for an answer")
 		}
+	}
+}
+
+// TestTogetherWithoutMaster starts commands while the socket is that of a master which has ended: each fails when a single
+// one would.
+func TestTogetherWithoutMaster(t *testing.T) {
+	s := newSeen(t)
+	path := t.TempDir() + "/gone.sock"
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	s.Client.Socket = path
+	began := time.Now()
+	for i, err := range s.start(t.Context(), t, nil) {
+		if !errors.Is(err, client.ErrNoMaster) {
+			t.Errorf("node %d: %v", i, err)
+		}
+	}
+	if took := time.Since(began); took > limit.Scaled(20*time.Second) {
+		t.Errorf("it took %v", took)
 	}
 }
