@@ -31,6 +31,7 @@
 // socket in a directory of its own. It uses no name or port of the host, so concurrent runs do not
 // conflict.
 //
-// The host needs, besides what "make test" needs: qemu-system-x86, qemu-utils, mmdebstrap, root.
+// The host needs, besides what "make test" needs: qemu-system-x86, qemu-utils, mmdebstrap, root. With translation, qemu 10
+// (Debian 12 has it in bookworm-backports) starts programs four times as fast as 7.2.
 // Machines end with this program. Nothing outside of build/vm is changed.
 package main
