@@ -18,30 +18,17 @@ import (
 // process group and session, bounding set, umask, nice value and limits. A client could say
 // anything, and the node believes everything, so they are read from the ghost, which is a child
 // like any other. The ghost is held: its number cannot have passed to another process, unless its
-// keeper has died, and then only to one of the same client and user.
-func inherit(spawn *wire.Spawn) error {
+// keeper has died, and then only to one of the same client and user. Ghosts that are kin may have their limits from one
+// another; nil: it has none.
+func inherit(spawn *wire.Spawn, alike *kin) error {
 	status, err := readGhost(spawn.PID, "status")
 	if err != nil {
 		return err
 	}
-	limits, err := readGhost(spawn.PID, "limits")
+	limits, err := alike.of(spawn.PID)
 	if err != nil {
 		return err
 	}
-	if err := inheritPlace(spawn); err != nil {
-		return err
-	}
-	if spawn.Command.Limits, err = parseLimits(limits); err == nil {
-		err = inheritStatus(spawn, status)
-	}
-	if err != nil {
-		return fmt.Errorf("ghost %d: %w", spawn.PID, err)
-	}
-	return nil
-}
-
-// inheritPlace takes the ghost's process group, session and nice value.
-func inheritPlace(spawn *wire.Spawn) error {
 	// A group or session that the front end's PID namespace does not show has number 0.
 	pgid, err := unix.Getpgid(int(spawn.PID))
 	if err != nil {
@@ -57,7 +44,23 @@ func inheritPlace(spawn *wire.Spawn) error {
 		return fmt.Errorf("nice value of ghost %d: %w", spawn.PID, err)
 	}
 	spawn.Command.Nice = int8(20 - prio) // the system call returns 20 minus the nice value (getpriority(2))
+	spawn.Command.Limits = limits
+	if err := inheritStatus(spawn, status); err != nil {
+		return fmt.Errorf("ghost %d: %w", spawn.PID, err)
+	}
 	return nil
+}
+
+func limitsOf(ghost wire.PID) ([]wire.Limit, error) {
+	text, err := readGhost(ghost, "limits")
+	if err != nil {
+		return nil, err
+	}
+	limits, err := parseLimits(text)
+	if err != nil {
+		return nil, fmt.Errorf("ghost %d: %w", ghost, err)
+	}
+	return limits, nil
 }
 
 func readGhost(pid wire.PID, file string) ([]byte, error) {

@@ -33,7 +33,7 @@ func TestInherit(t *testing.T) {
 		PID: wire.PID(cmd.Process.Pid), Parent: wire.PID(os.Getpid()), UID: 1234, GID: 99, Groups: []uint32{0},
 		Command: wire.Command{Nice: -20, Limits: []wire.Limit{{Resource: unix.RLIMIT_RTPRIO, Soft: 99, Hard: 99}}},
 	}
-	if err := inherit(&spawn); err != nil {
+	if err := inherit(&spawn, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := spawn.Command
@@ -78,7 +78,7 @@ func TestInherit(t *testing.T) {
 		"no such process":   {PID: -1, Parent: spawn.Parent, UID: 1234},
 		"the master itself": {PID: spawn.Parent, Parent: spawn.Parent},
 	} {
-		if err := inherit(&is); err == nil {
+		if err := inherit(&is, nil); err == nil {
 			t.Errorf("%s is taken for a ghost", name)
 		}
 	}

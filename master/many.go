@@ -20,8 +20,7 @@ import (
 // many is a request for several processes. Each becomes a clientConn of its own, as if its client had connected for it.
 //
 // A member holds two of its user's seats while both ends of its connection are open here, and one until its process is
-// over and the client has closed the connection of the request: until then the client's end may be on its way, which the
-// kernel counts as the master's.
+// over and the client has taken its end: until then that may be on its way, which the kernel counts as the master's.
 type many struct {
 	c       *clientConn
 	kin     kin
@@ -38,7 +37,7 @@ type member struct {
 	leave  func() // takes conn's number back
 }
 
-// runMany starts a command on several nodes.
+// runMany starts a command on several nodes. Nothing is begun before the client's ends are on their way.
 func (c *clientConn) runMany(ctx context.Context, m *wire.RunMany) error {
 	conn, ok := c.conn.(*net.UnixConn)
 	if !ok {
@@ -47,24 +46,36 @@ func (c *clientConn) runMany(ctx context.Context, m *wire.RunMany) error {
 	if err := checkMany(m); err != nil {
 		return c.failed(wire.StageRequest, errnoOf(err), err.Error())
 	}
+	leave, err := c.seat()
+	if leave == nil {
+		return err
+	}
+	defer leave()
 	if err := c.admitMany(ctx, len(m.Runs)); err != nil {
 		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory"))
 	}
+	defer func() { c.settled() }()
 	all := &many{c: c, taken: make(chan struct{})}
 	for range m.Runs {
 		if !all.add() {
 			break
 		}
 	}
+	if len(all.members) == 0 {
+		return c.failed(wire.StageRequest, unix.EMFILE, "the master has no room for a connection")
+	}
 	all.left.Store(int32(len(all.members)))
-	err := c.m.state.stepAll(ctx, all.runs(m))
-	err = errors.Join(err, all.handOver(conn))
+	inputs := all.runs(m)
+	m.Command, m.Runs = wire.Command{}, nil // processes may run for months
+	if err = all.handOver(conn); err == nil {
+		err = c.m.state.stepAll(ctx, inputs)
+	}
 	var running sync.WaitGroup
 	for _, member := range all.members {
-		running.Go(func() { member.run(ctx) })
+		running.Go(func() { member.run(ctx, err) })
 	}
 	if err == nil {
-		awaitClosed(ctx, conn)
+		awaitTaken(ctx, conn)
 	}
 	c.conn.Close()
 	close(all.taken)
@@ -112,7 +123,7 @@ func (a *many) add() bool {
 	conn, client, err := connected()
 	if err != nil {
 		seats.Leave(payer, 2)
-		a.c.log.Warn("a connection for a client could not be made", "err", err)
+		a.c.log.Debug("a connection for a client could not be made", "err", err)
 		return false
 	}
 	c := &clientConn{m: a.c.m, log: a.c.log, conn: conn, who: a.c.who, spoken: func() {}, steps: make(chan step, maxSteps)}
@@ -169,11 +180,7 @@ func (a *many) handOver(conn *net.UnixConn) error {
 		err = conn.SetWriteDeadline(time.Now().Add(replyTime))
 	}
 	if err == nil {
-		var rights []byte
-		if len(fds) > 0 {
-			rights = unix.UnixRights(fds...)
-		}
-		_, _, err = conn.WriteMsgUnix(frame, rights, nil)
+		_, _, err = conn.WriteMsgUnix(frame, unix.UnixRights(fds...), nil)
 	}
 	for _, member := range a.members {
 		unix.Close(member.client)
@@ -182,15 +189,16 @@ func (a *many) handOver(conn *net.UnixConn) error {
 	return err
 }
 
-// awaitClosed waits until a client has closed its connection, and with it what it has not taken, or the master ends.
-func awaitClosed(ctx context.Context, conn *net.UnixConn) {
+// awaitTaken waits until a client has closed its connection, and nothing that was sent is left in it, or the master ends.
+// The kernel says so of what was sent: a client can end the connection and still read.
+func awaitTaken(ctx context.Context, conn *net.UnixConn) {
 	var rest [64]byte
 	for err := error(nil); err == nil; {
 		_, err = conn.Read(rest[:])
 	}
 	look := time.NewTicker(lookAfter)
 	defer look.Stop()
-	for !hungUp(conn) { // it can still read
+	for unread(conn) {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
@@ -199,41 +207,54 @@ func awaitClosed(ctx context.Context, conn *net.UnixConn) {
 	}
 }
 
-// run carries a member's process to the end of its connection.
-func (mb *member) run(ctx context.Context) {
-	c := mb.conn
+// unread reports whether the other end of a unix socket has not read all that was sent to it (SIOCOUTQ, as in tcp(7)).
+func unread(conn *net.UnixConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	bytes := 0
+	err = raw.Control(func(fd uintptr) { bytes, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
+	return err == nil && bytes > 0
+}
+
+// run carries a member's process to the end of its connection; err: it was not begun.
+func (mb *member) run(ctx context.Context, err error) {
+	c, ghost := mb.conn, mb.launch.spawn.PID
 	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
-	err := c.start(ctx, mb.launch)
+	if err == nil {
+		err = c.start(ctx, mb.launch)
+	}
 	stop()
 	mb.leave()
 	c.conn.Close()
 	c.settled()
-	c.log.Debug("a client's request ended", "pid", c.who.PID, "ghost", mb.launch.spawn.PID, "err", err)
+	mb.launch = nil // what comes next may take long
+	c.log.Debug("a client's request ended", "pid", c.who.PID, "ghost", ghost, "err", err)
 	<-mb.of.taken
 	c.m.seats.shares.Leave(c.payer(), 1)
 }
 
-// kin have what the first of them had: what [inherit] reads of a ghost in procfs. All are children of one process that
-// has asked for them together. It could have given any of them the same, and has its own user; what belongs to each ghost,
-// its group, session and nice value, is read from that.
+// kin have the limits that the first of them had: all are children of one process that has asked for them together. It
+// could have given any of them the same.
 type kin struct {
-	mu    sync.Mutex
-	known bool
-	first wire.Spawn
+	mu     sync.Mutex
+	limits []wire.Limit // nil: none has been read
 }
 
-func (k *kin) inherit(spawn *wire.Spawn) error {
+// of returns the limits of a ghost.
+func (k *kin) of(ghost wire.PID) ([]wire.Limit, error) {
+	if k == nil {
+		return limitsOf(ghost)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.known {
-		if err := inherit(spawn); err != nil {
-			return err
+	if k.limits == nil {
+		limits, err := limitsOf(ghost)
+		if err != nil {
+			return nil, err
 		}
-		k.first, k.known = *spawn, true
-		k.first.Command = wire.Command{Umask: spawn.Command.Umask, Limits: spawn.Command.Limits}
-		return nil
+		k.limits = limits
 	}
-	spawn.GID, spawn.Groups, spawn.Dropped = k.first.GID, k.first.Groups, k.first.Dropped
-	spawn.Command.Umask, spawn.Command.Limits = k.first.Command.Umask, k.first.Command.Limits
-	return inheritPlace(spawn)
+	return k.limits, nil
 }

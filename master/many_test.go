@@ -1,6 +1,8 @@
 package master
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/crowd"
 	"bproc/master/core"
 	"bproc/test/limit"
 	"bproc/wire"
@@ -99,6 +102,7 @@ func runs(count int) *wire.RunMany {
 func TestRunMany(t *testing.T) {
 	m := newMade(t, 3)
 	s := askSeveral(t, m, runs(3))
+	s.seatsAre(4) // nothing has been read
 	answer, conns := s.answer()
 	if want := (&wire.Connections{Count: 3}); !reflect.DeepEqual(answer, want) || len(conns) != 3 {
 		t.Fatalf("got %+v with %d connections", answer, len(conns))
@@ -109,11 +113,6 @@ func TestRunMany(t *testing.T) {
 			t.Errorf("process %d: got %+v, %v, want %+v", i, got, err, want)
 		}
 	}
-	s.seatsAre(3) // the request's connection is open: what came with it might not have been taken
-	if err := s.conn.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	s.seatsAre(3)
 	s.conn.Close()
 	s.seatsAre(0)
 	<-s.served
@@ -124,22 +123,91 @@ func TestRunMany(t *testing.T) {
 	}
 }
 
-// TestRunManyHasNoRoom has a user that may have four more seats: two processes take them while both ends are here.
+// TestRunManyNotTaken has clients that end their connection in some way, and could still read what came with the answer.
+func TestRunManyNotTaken(t *testing.T) {
+	for name, how := range map[string]int{"writing": unix.SHUT_WR, "both": unix.SHUT_RDWR} {
+		m := newMade(t, 3)
+		master, client := socketPair(t)
+		all := &many{c: &clientConn{m: m, log: m.log, conn: master}}
+		if !all.add() {
+			t.Fatal("no room")
+		}
+		if err := all.handOver(master); err != nil {
+			t.Fatal(err)
+		}
+		if err := shutdown(client, how); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), lookAfter/2)
+		awaitTaken(ctx, master)
+		if ctx.Err() == nil {
+			t.Errorf("shutdown of %s: the master does not wait", name)
+		}
+		cancel()
+		client.Close()
+		awaitTaken(t.Context(), master)
+		all.members[0].conn.conn.Close()
+		all.members[0].leave()
+	}
+}
+
+func shutdown(conn *net.UnixConn, how int) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = unix.Shutdown(int(fd), how) })
+	return errors.Join(err, failed)
+}
+
+// TestRunManyHasNoRoom has a user that may have five more seats: one is the request's, and two processes take four while
+// both their ends are here.
 func TestRunManyHasNoRoom(t *testing.T) {
 	m := newMade(t, 3)
 	most := 0
 	for m.seats.shares.Take(1000, 1) {
 		most++
 	}
-	m.seats.shares.Leave(1000, 4)
+	m.seats.shares.Leave(1000, 5)
 	s := askSeveral(t, m, runs(3))
 	answer, conns := s.answer()
 	if want := (&wire.Connections{Count: 2}); !reflect.DeepEqual(answer, want) || len(conns) != 2 {
 		t.Errorf("got %+v with %d connections", answer, len(conns))
 	}
 	s.conn.Close()
-	s.seatsAre(most - 4)
+	s.seatsAre(most - 5)
 	<-s.served
+}
+
+// TestRunManyIsSettled has requests that count as load: whatever becomes of them, nothing stays taken, and nothing
+// of them is kept.
+func TestRunManyIsSettled(t *testing.T) {
+	for seats, want := range map[int]wire.Message{
+		0: &wire.Failed{Stage: wire.StageRequest, Errno: uint32(unix.EMFILE)}, 1: &wire.Failed{Stage: wire.StageRequest, Errno: uint32(unix.EMFILE)},
+		3: &wire.Connections{Count: 1}, 9: &wire.Connections{Count: 3},
+	} {
+		m := newMade(t, 3)
+		m.seats.shares = crowd.NewShares[int64](2*seats + 1)
+		request := runs(3)
+		request.Command.Env = append(request.Command.Env, strings.Repeat("x", 2*smallLoad))
+		s := askSeveral(t, m, request)
+		answer, _ := s.answer()
+		if failed, ok := answer.(*wire.Failed); ok {
+			failed.Text = ""
+		}
+		if !reflect.DeepEqual(answer, want) {
+			t.Errorf("%d seats: got %+v, want %+v", seats, answer, want)
+		}
+		s.conn.Close()
+		<-s.served
+		s.seatsAre(0)
+		m.loads.mu.Lock()
+		if len(m.loads.of) > 0 {
+			t.Errorf("%d seats: room is taken: %v", seats, m.loads.of)
+		}
+		m.loads.mu.Unlock()
+	}
 }
 
 // TestRunManyIsBounded makes requests that are too large, or make no sense.
@@ -161,11 +229,12 @@ func TestRunManyIsBounded(t *testing.T) {
 	}
 }
 
-// TestKin compares what a process gets as one of several with what it gets alone.
+// TestKin compares what a process gets as one of several with what it gets alone. Only limits are those of the first.
 func TestKin(t *testing.T) {
 	var alike kin
-	for _, nice := range []string{"1", "3"} {
-		cmd := exec.CommandContext(t.Context(), "setsid", "nice", "-n", nice, "sh", "-c", "echo; read x")
+	var first []wire.Limit
+	for i, how := range []string{"umask 022; ulimit -Sn 77; exec setsid nice -n 1", "umask 077; ulimit -Sn 78; exec setsid setpriv --regid 2345 --groups 7 nice -n 3"} {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", how+" sh -c 'echo; read x'")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -179,16 +248,24 @@ func TestKin(t *testing.T) {
 		if _, err := out.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
-		alone := wire.Spawn{PID: wire.PID(cmd.Process.Pid), Parent: wire.PID(os.Getpid()), UID: uint32(os.Getuid()), Command: wire.Command{Argv: []string{nice}}}
+		alone := wire.Spawn{PID: wire.PID(cmd.Process.Pid), Parent: wire.PID(os.Getpid()), UID: uint32(os.Getuid()), Command: wire.Command{Argv: []string{how}}}
 		together := alone
-		if err := inherit(&alone); err != nil {
+		if err := inherit(&alone, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := alike.inherit(&together); err != nil {
+		if err := inherit(&together, &alike); err != nil {
 			t.Fatal(err)
 		}
+		if i == 0 {
+			first = alone.Command.Limits
+		}
+		alone.Command.Limits = first
 		if !reflect.DeepEqual(together, alone) {
-			t.Errorf("nice %s: got %+v, want %+v", nice, together, alone)
+			t.Errorf("%s: got %+v, want %+v", how, together, alone)
 		}
+	}
+	stranger := wire.Spawn{PID: 1, Parent: wire.PID(os.Getpid()), UID: uint32(os.Getuid())}
+	if err := inherit(&stranger, &alike); !errors.Is(err, errOther) {
+		t.Errorf("a process of another parent: got %v", err)
 	}
 }

@@ -79,11 +79,8 @@ func (c *clientConn) unidentified(err error) error {
 // inherit is the function inherit for the process of a launch. A nested launch has its own umask.
 // It fails if its ghost is not as its maker's ghost was when the maker asked.
 func (l *launch) inherit() error {
-	if l.kin != nil {
-		return l.kin.inherit(&l.spawn)
-	}
 	umask, group := l.spawn.Command.Umask, l.spawn.GID
-	if err := inherit(&l.spawn); err != nil || !l.nested {
+	if err := inherit(&l.spawn, l.kin); err != nil || !l.nested {
 		return err
 	}
 	l.spawn.Command.Umask = umask & 0o777

@@ -4,8 +4,8 @@ package wire
 // 253 at a time (unix(7), SCM_RIGHTS).
 const MaxRuns = 64
 
-// RunMany asks for the same command on several nodes, as a Run for each of them would. All ghosts are children of the
-// asking process that have what it has: user, groups, limits, and so on.
+// RunMany asks for the same command on several nodes, as a Run for each of them would. All ghosts have the same resource
+// limits.
 type RunMany struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +20,6 @@ import (
 const (
 	mostTogether = 16
 	togetherTime = 5 * time.Millisecond // for those that are not ready in time
-	handOverTime = 30 * time.Second     // for the master to answer
 )
 
 // starts are those of this program. Ghosts are forked one after the other in any case (syscall.ForkLock).
@@ -42,7 +40,9 @@ type request struct {
 	runs    []*wire.Run
 	answers []chan outcome // one for each, with room for its answer
 	late    *time.Timer
-	waiting atomic.Int32 // starts that have not given up
+
+	// As long as one of the starts waits; each has a context of its own.
+	waiting int // once it is sent, starts that have not given up
 	ctx     context.Context
 	end     context.CancelFunc
 }
@@ -98,16 +98,35 @@ func (k *ticket) ask(ctx context.Context, client *Client, run *wire.Run) (*os.Fi
 	case o := <-answer:
 		return o.conn, o.err
 	case <-ctx.Done():
-		if r.waiting.Add(-1) == 0 {
-			r.end()
+		if k.of.giveUp(r, run) {
+			go func() { // ends with the request
+				if o := <-answer; o.conn != nil {
+					o.conn.Close()
+				}
+			}()
 		}
-		go func() { // ends with the request
-			if o := <-answer; o.conn != nil {
-				o.conn.Close()
-			}
-		}()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// giveUp takes a start back, and reports whether it was sent and there will be an answer.
+func (t *together) giveUp(r *request, run *wire.Run) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != r {
+		if r.waiting--; r.waiting == 0 {
+			r.end()
+		}
+		return true
+	}
+	i := slices.Index(r.runs, run)
+	r.runs, r.answers = slices.Delete(r.runs, i, i+1), slices.Delete(r.answers, i, i+1)
+	if len(r.runs) == 0 {
+		t.open = nil
+		r.late.Stop()
+		r.end()
+	}
+	return false
 }
 
 func (t *together) add(k *ticket, client *Client, run *wire.Run) (*request, <-chan outcome) {
@@ -118,7 +137,7 @@ func (t *together) add(k *ticket, client *Client, run *wire.Run) (*request, <-ch
 	}
 	if t.open == nil {
 		r := &request{client: client}
-		r.ctx, r.end = context.WithTimeout(context.Background(), handOverTime) //nolint:forbidigo // each start has its own
+		r.ctx, r.end = context.WithCancel(context.Background()) //nolint:forbidigo // see its comment
 		r.late = time.AfterFunc(togetherTime, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
@@ -130,7 +149,6 @@ func (t *together) add(k *ticket, client *Client, run *wire.Run) (*request, <-ch
 	}
 	r, answer := t.open, make(chan outcome, 1)
 	r.runs, r.answers = append(r.runs, run), append(r.answers, answer)
-	r.waiting.Add(1)
 	if len(r.runs) == mostTogether {
 		t.sendLocked()
 	}
@@ -143,7 +161,8 @@ func (t *together) sendLocked() {
 	if r := t.open; r != nil {
 		t.open = nil
 		r.late.Stop()
-		go r.send() // ends within handOverTime
+		r.waiting = len(r.runs)
+		go r.send() // ends with the master's answer, or when nobody waits for that
 	}
 }
 
@@ -219,7 +238,7 @@ func (r *request) exchange() ([]*os.File, error) {
 	return receiveConnections(conn)
 }
 
-// receiveConnections reads the answer to RunMany.
+// receiveConnections reads the answer to RunMany. With EMFILE the first connections have come.
 func receiveConnections(conn *os.File) (conns []*os.File, err error) {
 	text, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4*wire.MaxRuns))
 	raw, err := conn.SyscallConn()
@@ -243,17 +262,17 @@ func receiveConnections(conn *os.File) (conns []*os.File, err error) {
 			err = allCame(m, len(conns))
 		}
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, unix.EMFILE) {
 		for _, c := range conns {
 			c.Close()
 		}
 		return nil, err
 	}
-	return conns, nil
+	return conns, err
 }
 
 // allCame checks an answer that has come with so many connections. The kernel leaves out descriptors for which a
-// process has no room.
+// process has no room: those processes, the last ones, are lost.
 func allCame(m wire.Message, came int) error {
 	m, err := accepted(m)
 	if err != nil {
@@ -263,8 +282,8 @@ func allCame(m wire.Message, came int) error {
 	switch {
 	case !ok:
 		return unexpected(m)
-	case int(answer.Count) != came:
-		return fmt.Errorf("connections of %d processes: %w", answer.Count, unix.EMFILE)
+	case int(answer.Count) > came:
+		return fmt.Errorf("connection of a process: %w", unix.EMFILE)
 	}
 	return nil
 }
