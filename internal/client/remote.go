@@ -75,7 +75,13 @@ func (c *Cmd) startOn(ctx context.Context, client *Client) error {
 	image := client.ghostPath()
 	ghost, err := fork(image, c.Args, c.leads())
 	if err != nil {
-		_ = conn.Close() // there may be none
+		if conn == nil { // it has not asked whether there is a master, which would be the reason
+			var none error
+			if conn, none = client.reach(ctx); none != nil {
+				return none
+			}
+		}
+		conn.Close()
 		return err
 	}
 	stdio := c.stdio()
