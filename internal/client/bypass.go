@@ -253,20 +253,12 @@ func askForFile(conn *os.File, request wire.Message) (*os.File, *wire.Bypassed, 
 	if err := wire.Write(conn, 0, request); err != nil {
 		return nil, nil, err
 	}
-	raw, err := conn.SyscallConn()
+	text := make([]byte, 4096)
+	n, fds, err := receiveRights(conn, text, 1)
 	if err != nil {
 		return nil, nil, err
 	}
-	text, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
-	n, rightsN := 0, 0
-	waitErr := raw.Read(func(fd uintptr) bool {
-		n, rightsN, _, _, err = unix.Recvmsg(int(fd), text, rights, unix.MSG_CMSG_CLOEXEC)
-		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
-	})
-	if err := errors.Join(waitErr, err); err != nil {
-		return nil, nil, err
-	}
-	file, err := fileOf(rights[:rightsN])
+	file, err := fileOf(fds)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -285,19 +277,14 @@ func askForFile(conn *os.File, request wire.Message) (*os.File, *wire.Bypassed, 
 }
 
 // fileOf returns the one descriptor that has come with a message; nil: none has.
-func fileOf(rights []byte) (*os.File, error) {
-	messages, err := unix.ParseSocketControlMessage(rights)
-	if err != nil || len(messages) == 0 {
-		return nil, err
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil {
-		return nil, err
+func fileOf(fds []int) (*os.File, error) {
+	if len(fds) == 0 {
+		return nil, nil
 	}
 	if len(fds) != 1 {
 		return nil, fmt.Errorf("%d descriptors have come, not one", len(fds))
 	}
-	err = errors.Join(
+	err := errors.Join(
 		unix.SetNonblock(fds[0], true),
 		unix.SetsockoptInt(fds[0], unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(bypassDead.Milliseconds())),
 		unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1),

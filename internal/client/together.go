@@ -240,20 +240,12 @@ func (r *request) exchange() ([]*os.File, error) {
 
 // receiveConnections reads the answer to RunMany. With EMFILE the first connections have come.
 func receiveConnections(conn *os.File) (conns []*os.File, err error) {
-	text, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4*wire.MaxRuns))
-	raw, err := conn.SyscallConn()
+	text := make([]byte, 512)
+	n, fds, err := receiveRights(conn, text, wire.MaxRuns)
 	if err != nil {
-		return nil, err
-	}
-	n, rightsN := 0, 0
-	waitErr := raw.Read(func(fd uintptr) bool {
-		n, rightsN, _, _, err = unix.Recvmsg(int(fd), text, rights, unix.MSG_CMSG_CLOEXEC)
-		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
-	})
-	if err := errors.Join(waitErr, err); err != nil {
 		return nil, broken(err)
 	}
-	if conns, err = filesOf(rights[:rightsN]); err == nil {
+	if conns, err = filesOf(fds); err == nil {
 		var m wire.Message
 		m, _, err = wire.NewReader(io.MultiReader(bytes.NewReader(text[:n]), conn)).Read()
 		if err != nil {
@@ -289,15 +281,7 @@ func allCame(m wire.Message, came int) error {
 }
 
 // filesOf returns the sockets that have come with a message.
-func filesOf(rights []byte) (files []*os.File, err error) {
-	messages, err := unix.ParseSocketControlMessage(rights)
-	if err != nil || len(messages) == 0 {
-		return nil, err
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil {
-		return nil, err
-	}
+func filesOf(fds []int) (files []*os.File, err error) {
 	for _, fd := range fds {
 		err = errors.Join(err, unix.SetNonblock(fd, true))
 		files = append(files, os.NewFile(uintptr(fd), "connection of a process"))
