@@ -63,39 +63,43 @@ func echoed(ctx context.Context, c *cluster.Cluster, node int, seed byte, size i
 // and others start and end.
 func TestMasterRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
-	const nodes, rounds = 2, 6
+	const nodes = 2
 	c := cluster.Start(t, cluster.Config{Nodes: nodes})
 	ctx, end := context.WithTimeout(t.Context(), limit.Scaled(2*time.Minute))
 	defer end()
-	over := make(chan struct{})
-	var load sync.WaitGroup
+	var loads []func(n int) error
 	for i := range 2 * nodes {
-		load.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				if err := echoed(ctx, c, i%nodes, byte(n), 24<<20); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
+		loads = append(loads, func(n int) error { return echoed(ctx, c, i%nodes, byte(n), 24<<20) })
 	}
 	for i := range nodes {
-		load.Go(func() {
+		loads = append(loads, func(n int) error {
+			text := fmt.Sprintf("%d %d\n", i, n)
+			res, err := c.Front.Exec(ctx, cluster.Alice, "bpsh", fmt.Sprint(i), "sh", "-c", "sh -c 'exit 3'; echo "+strings.TrimSpace(text)+"; exit 5")
+			if err != nil || res.Stdout != text || res.Stderr != "" || res.Code != 5 {
+				return fmt.Errorf("got %+v, %w", res, err)
+			}
+			return nil
+		})
+	}
+	endMasters(t, c, 6, time.Second, loads...)
+}
+
+// endMasters ends the master some times, with random pauses, while each of some loads runs again and again: the
+// argument says for the how manyth time. The cluster has nothing else to do.
+func endMasters(t *testing.T, c *cluster.Cluster, rounds int, pause time.Duration, loads ...func(n int) error) {
+	t.Helper()
+	over := make(chan struct{})
+	var running sync.WaitGroup
+	for _, load := range loads {
+		running.Go(func() {
 			for n := 0; ; n++ {
 				select {
 				case <-over:
 					return
 				default:
 				}
-				text := fmt.Sprintf("%d %d\n", i, n)
-				res, err := c.Front.Exec(ctx, cluster.Alice, "bpsh", fmt.Sprint(i), "sh", "-c", "sh -c 'exit 3'; echo "+strings.TrimSpace(text)+"; exit 5")
-				if err != nil || res.Stdout != text || res.Stderr != "" || res.Code != 5 {
-					t.Errorf("got %+v, %v", res, err)
+				if err := load(n); err != nil {
+					t.Error(err)
 					return
 				}
 			}
@@ -103,11 +107,11 @@ func TestMasterRestartsUnderLoad(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 0))
 	for i := range rounds {
-		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // the load goes on
+		time.Sleep(time.Duration(random.Int64N(int64(pause)))) // the load goes on
 		again(t, c, i%3 == 2)
 	}
 	close(over)
-	load.Wait()
+	running.Wait()
 	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
 	noErrors(t, c)
 }

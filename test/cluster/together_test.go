@@ -3,10 +3,8 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,36 +33,12 @@ func manyAtATime(ctx context.Context, c *cluster.Cluster, nodes, each int) error
 // TestManyWhileMastersDie ends the master again and again while processes are asked for together.
 func TestManyWhileMastersDie(t *testing.T) {
 	t.Parallel()
-	const nodes, each, rounds = 2, 12, 8
+	const nodes, each = 2, 12
 	c := cluster.Start(t, cluster.Config{Nodes: nodes})
 	ctx, end := context.WithTimeout(t.Context(), limit.Scaled(2*time.Minute))
 	defer end()
-	over := make(chan struct{})
-	var load sync.WaitGroup
-	for range 2 {
-		load.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				if err := manyAtATime(ctx, c, nodes, each); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	random := rand.New(rand.NewPCG(2, 0))
-	for i := range rounds {
-		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond) // the load goes on
-		again(t, c, i%3 == 2)
-	}
-	close(over)
-	load.Wait()
-	cluster.Eventually(t, "nothing is left", func() error { return idle(c) })
-	noErrors(t, c)
+	load := func(int) error { return manyAtATime(ctx, c, nodes, each) }
+	endMasters(t, c, 8, 300*time.Millisecond, load, load)
 }
 
 // TestManyWithFewDescriptors has a program that may open few files start many processes: it fails in words, or all run.

@@ -192,11 +192,11 @@ func jobMemory(s jobStarter) func(context.Context, *bench) (float64, error) {
 			return 0, err
 		}
 		both := func() (float64, error) {
-			front, err := memory(c.Front)
+			front, err := c.Front.Charged()
 			if err != nil {
 				return 0, err
 			}
-			node, err := memory(c.Nodes[0])
+			node, err := c.Nodes[0].Charged()
 			return front + node, err
 		}
 		m := s.machine(c)

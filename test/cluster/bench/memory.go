@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
-
-	"bproc/test/cluster"
 )
 
 // memoryFigures are the cost of an idle remote process to the front end.
@@ -40,7 +37,7 @@ func frontMemory(ctx context.Context, b *bench) (_ float64, err error) {
 		if err := client.heard(); err != nil {
 			return 0, err
 		}
-		if used[i], err = memory(c.Front); err != nil {
+		if used[i], err = c.Front.Charged(); err != nil {
 			return 0, err
 		}
 		if err := client.say(); err != nil {
@@ -48,33 +45,6 @@ func frontMemory(ctx context.Context, b *bench) (_ float64, err error) {
 		}
 	}
 	return (used[1] - used[0]) / idlers / 1024, nil
-}
-
-// memory returns the memory that the machine's control group is charged for, without the pages of
-// files.
-func memory(m *cluster.Machine) (float64, error) {
-	for _, version := range []struct{ dir, usage, files, shared string }{
-		{"/sys/fs/cgroup", "memory.current", "file", "shmem"},
-		{"/sys/fs/cgroup/memory", "memory.usage_in_bytes", "total_cache", "total_shmem"},
-	} {
-		text, err := m.ReadFile(version.dir + "/" + version.usage)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		usage, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
-		if err != nil {
-			return 0, err
-		}
-		stat, err := m.ReadFile(version.dir + "/memory.stat")
-		if err != nil {
-			return 0, err
-		}
-		return usage - value(string(stat), version.files) + value(string(stat), version.shared), nil
-	}
-	return 0, errors.New("no control group for memory on this host (memory.current, memory.usage_in_bytes)")
 }
 
 // value returns the sum of the numbers in the lines of text that begin with one of names.

@@ -96,7 +96,7 @@ const settleTime = 45 * time.Second
 func (w *crew) settledMemory() (float64, error) {
 	least := math.Inf(1)
 	for deadline := time.Now().Add(settleTime); time.Now().Before(deadline); time.Sleep(time.Second) {
-		now, err := memory(w.cluster.Front)
+		now, err := w.cluster.Front.Charged()
 		if err != nil {
 			return 0, err
 		}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -177,7 +175,7 @@ const (
 
 // settled waits until the memory of the front end has settled, and returns it.
 func (r *rivals) settled(ctx context.Context) (float64, error) {
-	last, err := charged(r.c.Front)
+	last, err := r.c.Front.Charged()
 	since := time.Now()
 	for begin := since; err == nil && time.Since(since) < settledTime && time.Since(begin) < settlesIn; {
 		select {
@@ -186,45 +184,9 @@ func (r *rivals) settled(ctx context.Context) (float64, error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 		var now float64
-		if now, err = charged(r.c.Front); math.Abs(now-last) > settledBytes {
+		if now, err = r.c.Front.Charged(); math.Abs(now-last) > settledBytes {
 			last, since = now, time.Now()
 		}
 	}
 	return last, err
-}
-
-// charged returns the memory that a machine's control group is charged for, without pages of files.
-func charged(m *cluster.Machine) (float64, error) {
-	for _, version := range []struct{ dir, usage, files, shared string }{
-		{"/sys/fs/cgroup", "memory.current", "file", "shmem"},
-		{"/sys/fs/cgroup/memory", "memory.usage_in_bytes", "total_cache", "total_shmem"},
-	} {
-		text, err := m.ReadFile(version.dir + "/" + version.usage)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		total, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
-		if err != nil {
-			return 0, err
-		}
-		stat, err := m.ReadFile(version.dir + "/memory.stat")
-		if err != nil {
-			return 0, err
-		}
-		for line := range strings.Lines(string(stat)) {
-			name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
-			value, _ := strconv.ParseFloat(number, 64)
-			switch name {
-			case version.files:
-				total -= value
-			case version.shared:
-				total += value
-			}
-		}
-		return total, nil
-	}
-	return 0, errors.New("no control group for memory on this host")
 }
