@@ -84,8 +84,8 @@ func TestMasterRestartsUnderLoad(t *testing.T) {
 	endMasters(t, c, 6, time.Second, loads...)
 }
 
-// endMasters ends the master some times, with random pauses, while each of some loads runs again and again: the
-// argument says for the how manyth time. The cluster has nothing else to do.
+// endMasters ends the master some times, with random pauses, while each load runs again and again; the argument
+// of a load counts its runs from 0. The cluster has nothing else to do.
 func endMasters(t *testing.T, c *cluster.Cluster, rounds int, pause time.Duration, loads ...func(n int) error) {
 	t.Helper()
 	over := make(chan struct{})
