@@ -64,13 +64,11 @@ func (l *listener) accept(ctx context.Context, link *link) {
 	from, err := link.receive(ctx, l.config, l.self)
 	if err != nil || !l.keep(from, link) {
 		link.abort()
-		return
 	}
-	// The connection may be taken from now on.
-	_ = link.answer() // the other end notices
 }
 
-// keep keeps the first connection of an agent.
+// keep keeps the first connection of an agent, and confirms it. Who takes it waits until that is
+// done: only one may use a connection.
 func (l *listener) keep(from int, link *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,6 +76,7 @@ func (l *listener) keep(from int, link *link) bool {
 		return false
 	}
 	l.links[from] = link
+	_ = link.answer() // the other end notices
 	return true
 }
 
