@@ -135,9 +135,23 @@ func (r *remote) line() string {
 		}
 		return line
 	case <-time.After(lineTimeout):
-		r.t.Fatal("no output")
+		r.t.Fatalf("no output\n%s", r.standstill())
 	}
 	return ""
+}
+
+// standstill says where all processes of the front end and the node wait, and what bpsh does, which it ends for that.
+func (r *remote) standstill() string {
+	var said strings.Builder
+	for _, m := range []*cluster.Machine{r.c.Front, r.c.Nodes[r.node]} {
+		res, err := m.Exec(r.t.Context(), cluster.Root, "ps", "-eo", "pid,ppid,stat,wchan:25,args")
+		fmt.Fprintf(&said, "%s, %v:\n%s%s", m.Name, err, res.Stdout, res.Stderr)
+	}
+	if pid, err := r.bpsh.PID(); err == nil {
+		_ = r.c.Front.Kill(pid, unix.SIGABRT)
+		fmt.Fprintf(&said, "bpsh, exit code %d:\n%s", r.wait(), &r.stderr)
+	}
+	return said.String()
 }
 
 func (r *remote) expect(want string) {
