@@ -91,7 +91,7 @@ func TestConfigNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.WaitUp(t.Context(), 0, 40); err != nil {
+	if err := c.WaitUp(t.Context(), 0, 40, 41); err != nil {
 		t.Fatal(err)
 	}
 	for node, host := range map[string]string{"40": "n0", "41": "n1", "0": "n2"} {
