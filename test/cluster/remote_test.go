@@ -135,23 +135,23 @@ func (r *remote) line() string {
 		}
 		return line
 	case <-time.After(lineTimeout):
-		r.t.Fatalf("no output\n%s", r.standstill())
+		r.logStandstill()
+		r.t.Fatal("no output")
 	}
 	return ""
 }
 
-// standstill says where all processes of the front end and the node wait, and what bpsh does, which it ends for that.
-func (r *remote) standstill() string {
-	var said strings.Builder
+// logStandstill logs where all processes of the front end and the node wait, and what bpsh does, which it ends for that.
+func (r *remote) logStandstill() {
+	r.t.Helper()
 	for _, m := range []*cluster.Machine{r.c.Front, r.c.Nodes[r.node]} {
 		res, err := m.Exec(r.t.Context(), cluster.Root, "ps", "-eo", "pid,ppid,stat,wchan:25,args")
-		fmt.Fprintf(&said, "%s, %v:\n%s%s", m.Name, err, res.Stdout, res.Stderr)
+		r.t.Logf("%s, %v:\n%s%s", m.Name, err, res.Stdout, res.Stderr)
 	}
 	if pid, err := r.bpsh.PID(); err == nil {
-		_ = r.c.Front.Kill(pid, unix.SIGABRT)
-		fmt.Fprintf(&said, "bpsh, exit code %d:\n%s", r.wait(), &r.stderr)
+		_ = r.c.Front.Kill(pid, unix.SIGABRT) // Go's runtime says what all goroutines do
+		r.t.Logf("bpsh, exit code %d:\n%s", r.wait(), &r.stderr)
 	}
-	return said.String()
 }
 
 func (r *remote) expect(want string) {
