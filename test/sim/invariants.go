@@ -125,6 +125,9 @@ func (s *Sim) checkCalm() {
 		if n.home.Count > 0 && !slices.ContainsFunc(n.blocks, n.isAtHome) {
 			s.fail("node %d has not the numbers at home: %v, %v", n.id, n.home, n.blocks)
 		}
+		if l := n.link; l.placed != uint64(len(l.events)) {
+			s.fail("output of node %d waits behind event %d of %d", n.id, l.placed, len(l.events))
+		}
 		for number, a := range n.calls {
 			if a.call.Op != wire.CallEnd {
 				s.fail("call %d of process %d on node %d is not answered", number, a.p.pid, n.id)
