@@ -110,6 +110,9 @@ func keeper(socket string) int {
 		}
 		err = k.Run(ctx)
 	}
+	if dir := os.Getenv("GHOST_TEST_LINGERS"); dir != "" {
+		linger(dir)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

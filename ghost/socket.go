@@ -11,14 +11,19 @@ import (
 	"bproc/internal/flock"
 )
 
-// lockSocket makes sure that only one keeper serves a socket. The lock ends with the process; its
-// file stays (see markOf). A killed keeper may still hold its locks and ghosts for a moment.
+// lockSocket makes sure that only one keeper serves a socket. Its file stays (see markOf). The lock
+// ends with the process and not before: a duplicate of the descriptor is never closed. A thread
+// holds its ghosts until it has ended, a while after its shard. The kernel ends the lock when no
+// thread has memory any more, by which the next keeper knows those that have yet to let go (former).
 func lockSocket(socket string) (*os.File, error) {
 	f, err := os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the keeper's socket: %w", err)
 	}
-	if err := flock.Take(f); err != nil {
+	if err = flock.Take(f); err == nil {
+		_, err = unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, flock.ErrTaken) {
 			err = fmt.Errorf("another keeper serves %s already", socket)
