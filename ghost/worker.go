@@ -207,14 +207,18 @@ func (s *shard) awaitStop(g *held) (unix.WaitStatus, error) {
 	}
 }
 
-// pause waits for a time in which a ghost runs. The thread sleeps only for the first prodTime.
+// pause waits for a time in which a ghost runs. The thread of a shard sleeps only for the first prodTime: there is
+// a worker then, which waits while others go on.
 func (s *shard) pause(g *held, before, pause time.Duration) error {
-	if s.ended {
+	switch {
+	case s.ended:
 		return errHeld
-	}
-	if s.worker == nil || before < prodTime {
+	case s.worker == nil:
+		time.Sleep(pause)
+	case before < prodTime:
 		time.Sleep(min(pause, prodTime))
-		return nil
+	default:
+		return s.park(0, g.tree, time.Now().Add(pause))
 	}
-	return s.park(0, g.tree, time.Now().Add(pause))
+	return nil
 }

@@ -50,35 +50,57 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 // adoptAgain has the keeper hold a ghost that a former keeper held. If there is no such ghost, gone
 // gets the reason.
 func (c *Core) adoptAgain(pid wire.PID, gone reply) {
-	c.ask(&wire.GhostAdopt{PID: pid, UID: anyOwner}, &adoptedAgain{gone})
+	c.ask(&wire.GhostAdopt{PID: pid, UID: anyOwner}, &adoptedAgain{pid, gone})
 }
 
-type adoptedAgain struct{ gone reply }
+type adoptedAgain struct {
+	pid  wire.PID
+	gone reply
+}
 
 func (r *adoptedAgain) answered(c *Core, errno unix.Errno) {
 	switch errno {
 	case 0, unix.EEXIST: // it is held
 	case unix.EPIPE: // the next keeper is asked for all ghosts again
 	default:
+		c.endUnheld(r.pid, errno)
 		r.gone.answered(c, errno)
 	}
 }
 
-// readopted handles the loss of the ghost of a process that runs.
+// endUnheld ends a ghost that the keeper cannot hold because another process traces it (EPERM, as
+// ptrace(2) says). No keeper would end it, and its client would wait for it.
+func (c *Core) endUnheld(pid wire.PID, errno unix.Errno) {
+	if errno == unix.EPERM {
+		c.emit(Kill{pid, unix.SIGKILL})
+	}
+}
+
+// readopted handles the loss of the ghost of a process that ran when the keeper was asked.
 type readopted struct{ p *proc }
 
 func (r *readopted) answered(c *Core, errno unix.Errno) {
-	if p := r.p; p.ghost && c.procs[p.pid] == p {
+	p, now := r.p, c.procs[r.p.pid]
+	switch {
+	case !p.ghost || now == nil || now.oldest() != p: // its end was reported meanwhile
+	case p.state == ending:
+		c.ghostGone(&wire.GhostGone{PID: p.pid})
+	default:
 		c.log.Error("a ghost died with its keeper; its process is killed", "node", p.node, "pid", p.pid, "err", errno)
 		p.ghost = false
 		c.kill(p)
 	}
 }
 
-// orphanLost handles the loss of an orphan.
+// orphanLost handles the loss of an orphan, which may have been claimed since.
 type orphanLost wire.PID
 
-func (pid orphanLost) answered(c *Core, _ unix.Errno) { c.orphanGone(wire.PID(pid)) }
+func (pid orphanLost) answered(c *Core, _ unix.Errno) {
+	c.orphanGone(wire.PID(pid))
+	if p := c.procs[wire.PID(pid)]; p != nil && p.oldest().ghost && p.oldest().state != forking {
+		c.ghostGone(&wire.GhostGone{PID: wire.PID(pid)})
+	}
+}
 
 // exitAgain repeats a GhostExit that a former keeper may not have carried out. If it is behind
 // other requests about the ghost, it goes out in its turn.

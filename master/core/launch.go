@@ -136,14 +136,10 @@ func (c *Core) beganBefore(l *launch, n *node) bool {
 	case o != nil: // the node has come, and does not have the process
 		delete(c.orphans, l.PID)
 		p := c.launched(l, n)
-		p.signals = o.signals
+		p.signals, p.again = o.signals, true
 		c.stoppedBefore(p)
 		c.add(p)
-		if n.sess.awaitsNumbers() {
-			c.delayed = append(c.delayed, &adopted{p})
-		} else {
-			c.adopted(p, 0)
-		}
+		c.adopt(p) // it may have ended with its keeper
 		c.orphansClaimed()
 	case l.GhostExists:
 		return false // nothing shows that it was ever adopted
@@ -196,9 +192,6 @@ func (r *adopted) answered(c *Core, errno unix.Errno) {
 		c.adopted(r.p, errno)
 	}
 }
-
-// do goes on with a ghost that a former master had adopted.
-func (r *adopted) do(c *Core) { c.adopted(r.p, 0) }
 
 // adopted goes on when the keeper has answered.
 func (c *Core) adopted(p *proc, errno unix.Errno) {

@@ -94,6 +94,7 @@ func (r *rebirth) repeat(c *Core) {
 	case r.errno == unix.ESRCH: // also for a process that has ended: it may have made others
 		(&ghostRequest{r.maker, r.birth, r.then}).do(c)
 	default:
+		c.endUnheld(r.p.pid, r.errno)
 		r.then.answered(c, r.errno)
 	}
 }

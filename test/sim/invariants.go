@@ -175,9 +175,9 @@ func (s *Sim) placed(o core.Placed) {
 	}
 }
 
-// dies reports whether a process will be killed because its ghost could not be made.
+// dies reports whether a process will be killed because its ghost could not be made, or has ended.
 func (s *Sim) dies(l *link, e wire.Event) bool {
-	if l.node.slave.looks != nil || len(l.node.init.in) > 0 {
+	if s.keeper.lost[e.Birth] || l.node.slave.looks != nil || len(l.node.init.in) > 0 {
 		return true // the slave was told to
 	}
 	return slices.ContainsFunc(l.down, func(o core.ToNode) bool {

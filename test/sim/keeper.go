@@ -20,6 +20,7 @@ type keeper struct {
 	seq  uint64            // of the last signal
 	ends []*wire.GhostGone // the last ones, which may be reported to a master again
 
+	lost    map[uint64]bool          // births of ghosts that have ended while no keeper held them
 	trusted map[*wire.GhostCall]bool // calls of nodes with full trust
 	unmade  map[wire.PID]bool        // groups that there are not: the ghost that would have made one, or its parent, was killed before
 }
@@ -53,7 +54,7 @@ type ghost struct {
 const anyOwner = ^uint32(0)
 
 func newKeeper(s *Sim) *keeper {
-	return &keeper{sim: s, boot: 7, trusted: map[*wire.GhostCall]bool{}, unmade: map[wire.PID]bool{}}
+	return &keeper{sim: s, boot: 7, lost: map[uint64]bool{}, trusted: map[*wire.GhostCall]bool{}, unmade: map[wire.PID]bool{}}
 }
 
 // ghosts returns the ghosts that are held, in order.
@@ -83,7 +84,8 @@ func (k *keeper) found() core.KeeperFound {
 }
 
 // dies ends the keeper, with its requests and reports that are not done, and lets another one take
-// its ghosts. Signals that were not reported to the master are lost, except SIGKILL.
+// its ghosts, but for a few that have ended meanwhile. Signals that were not reported to the master are
+// lost, except SIGKILL.
 func (k *keeper) dies() {
 	k.sim.fault("keeper dies")
 	for range k.sim.rng.IntN(len(k.in) + 1) {
@@ -93,6 +95,7 @@ func (k *keeper) dies() {
 	for _, g := range k.ghosts() {
 		g.forget()
 		g.unheld()
+		k.mayEnd(g)
 	}
 	k.sim.step(k.back())
 }
@@ -142,6 +145,21 @@ func (g *ghost) unheld() {
 		g.stopped = !g.stopped
 		g.keeper.sim.note("ghost %d stops while nobody holds it: %v", g.pid, g.stopped)
 	}
+}
+
+// mayEnd ends a ghost, now and then, that no keeper holds: by a signal that it gets then.
+func (k *keeper) mayEnd(g *ghost) {
+	if g.killed || g.zombie || k.sim.quiet || k.sim.peaceful || !k.sim.chance(40) {
+		return
+	}
+	k.sim.fault("ghost ends", g.pid)
+	k.lost[g.adopted.Birth] = true
+	for _, c := range k.sim.everyone {
+		if c.launch == g.adopted.Birth {
+			c.exited, c.status = true, killed
+		}
+	}
+	k.sim.kernel.end(g.pid)
 }
 
 // forget loses the kept signals.
