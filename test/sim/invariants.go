@@ -27,8 +27,8 @@ func (s *Sim) check() {
 	owners := map[wire.PID]wire.NodeID{}
 	for _, n := range s.nodes {
 		for _, pid := range slices.Sorted(maps.Keys(n.procs)) {
-			if n.procs[pid].birth <= s.bootedAt {
-				continue // the present front end is yet to see it, and to kill it
+			if birth := n.procs[pid].birth; birth <= s.bootedAt || s.keeper.lost[birth] {
+				continue // the master is yet to see it, and to kill it
 			}
 			if other, two := owners[pid]; two {
 				s.fail("process %d is on nodes %d and %d", pid, other, n.id)

@@ -21,6 +21,7 @@ type keeper struct {
 	ends []*wire.GhostGone // the last ones, which may be reported to a master again
 
 	lost    map[uint64]bool          // births of ghosts that have ended while no keeper held them
+	spent   map[wire.PID]bool        // their numbers; in reality no number is used again that soon
 	trusted map[*wire.GhostCall]bool // calls of nodes with full trust
 	unmade  map[wire.PID]bool        // groups that there are not: the ghost that would have made one, or its parent, was killed before
 }
@@ -54,7 +55,7 @@ type ghost struct {
 const anyOwner = ^uint32(0)
 
 func newKeeper(s *Sim) *keeper {
-	return &keeper{sim: s, boot: 7, lost: map[uint64]bool{}, trusted: map[*wire.GhostCall]bool{}, unmade: map[wire.PID]bool{}}
+	return &keeper{sim: s, boot: 7, lost: map[uint64]bool{}, spent: map[wire.PID]bool{}, trusted: map[*wire.GhostCall]bool{}, unmade: map[wire.PID]bool{}}
 }
 
 // ghosts returns the ghosts that are held, in order.
@@ -153,13 +154,19 @@ func (k *keeper) mayEnd(g *ghost) {
 		return
 	}
 	k.sim.fault("ghost ends", g.pid)
-	k.lost[g.adopted.Birth] = true
+	k.setLost(g.adopted.Birth, true)
+	k.spent[g.pid] = true
+	k.sim.kernel.end(g.pid)
+}
+
+// setLost notes that the ghost of a birth has ended while no keeper held it, or was made again.
+func (k *keeper) setLost(birth uint64, lost bool) {
+	k.lost[birth] = lost
 	for _, c := range k.sim.everyone {
-		if c.launch == g.adopted.Birth {
-			c.exited, c.status = true, killed
+		if c.launch == birth {
+			c.exited, c.status = lost, killed
 		}
 	}
-	k.sim.kernel.end(g.pid)
 }
 
 // forget loses the kept signals.
@@ -267,7 +274,9 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 	}
 	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner, HangUp: m.HangUp, Space: m.Space}}
 	child.ghost.remade = k.sim.had[m.Birth] || g.remade
-	k.sim.had[m.Birth] = true
+	if k.sim.had[m.Birth] = true; k.lost[m.Birth] {
+		k.setLost(m.Birth, false)
+	}
 	k.sim.kernel.procs[m.Child] = child
 	delete(k.unmade, m.Child)
 	return 0

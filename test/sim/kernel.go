@@ -53,7 +53,7 @@ func (k *kernel) fork(parent wire.PID) *local {
 // taken returns the numbers of processes and groups, and of ended ghosts that their clients have
 // not waited for.
 func (k *kernel) taken() map[wire.PID]bool {
-	taken := map[wire.PID]bool{}
+	taken := maps.Clone(k.sim.keeper.spent)
 	for pid, p := range k.procs {
 		taken[pid], taken[p.group], taken[p.session] = true, true, true
 	}
