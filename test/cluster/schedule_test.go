@@ -65,6 +65,7 @@ var faultKinds = []faultKind{
 	{"kill master", 3, false, 0, chaosShort, harmless, noMaster, killMaster, startMaster},
 	{"end master", 1, false, 0, chaosShort, harmless, noMaster, endMaster, startMaster},
 	{"kill keeper", 1, false, 0, 0, harmsEvery, "", signalKeeper(unix.SIGKILL), nothing},
+	{"end keeper", 1, false, 0, 0, harmsEvery, "", signalKeeper(unix.SIGTERM), nothing},
 	{"kill slave", 3, true, 0, chaosShort, harmless, isDown, killSlave, startSlave},
 	{"end slave", 1, true, 0, chaosShort, harmsNode, isDown, endSlave, startSlave},
 	{"long cut", 1, true, chaosGone + time.Second, chaosGone + 2*time.Second, harmsNode, isDown, cut, heal},

@@ -27,7 +27,7 @@ func (s *Sim) check() {
 	owners := map[wire.PID]wire.NodeID{}
 	for _, n := range s.nodes {
 		for _, pid := range slices.Sorted(maps.Keys(n.procs)) {
-			if birth := n.procs[pid].birth; birth <= s.bootedAt || s.keeper.lost[birth] {
+			if birth := n.procs[pid].birth; birth <= s.bootedAt || s.keeper.lost[birth] != nil {
 				continue // the master is yet to see it, and to kill it
 			}
 			if other, two := owners[pid]; two {
@@ -177,7 +177,7 @@ func (s *Sim) placed(o core.Placed) {
 
 // dies reports whether a process will be killed because its ghost could not be made, or has ended.
 func (s *Sim) dies(l *link, e wire.Event) bool {
-	if s.keeper.lost[e.Birth] || l.node.slave.looks != nil || len(l.node.init.in) > 0 {
+	if s.keeper.lost[e.Birth] != nil || l.node.slave.looks != nil || len(l.node.init.in) > 0 {
 		return true // the slave was told to
 	}
 	return slices.ContainsFunc(l.down, func(o core.ToNode) bool {

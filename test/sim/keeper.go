@@ -20,7 +20,7 @@ type keeper struct {
 	seq  uint64            // of the last signal
 	ends []*wire.GhostGone // the last ones, which may be reported to a master again
 
-	lost    map[uint64]bool          // births of ghosts that have ended while no keeper held them
+	lost    map[uint64]*ghost        // by birth, those that have ended while no keeper held them
 	spent   map[wire.PID]bool        // their numbers; in reality no number is used again that soon
 	trusted map[*wire.GhostCall]bool // calls of nodes with full trust
 	unmade  map[wire.PID]bool        // groups that there are not: the ghost that would have made one, or its parent, was killed before
@@ -55,7 +55,7 @@ type ghost struct {
 const anyOwner = ^uint32(0)
 
 func newKeeper(s *Sim) *keeper {
-	return &keeper{sim: s, boot: 7, lost: map[uint64]bool{}, spent: map[wire.PID]bool{}, trusted: map[*wire.GhostCall]bool{}, unmade: map[wire.PID]bool{}}
+	return &keeper{sim: s, boot: 7, lost: map[uint64]*ghost{}, spent: map[wire.PID]bool{}, trusted: map[*wire.GhostCall]bool{}, unmade: map[wire.PID]bool{}}
 }
 
 // ghosts returns the ghosts that are held, in order.
@@ -154,17 +154,17 @@ func (k *keeper) mayEnd(g *ghost) {
 		return
 	}
 	k.sim.fault("ghost ends", g.pid)
-	k.setLost(g.adopted.Birth, true)
+	k.lost[g.adopted.Birth] = g
+	k.tell(g.adopted.Birth, true)
 	k.spent[g.pid] = true
 	k.sim.kernel.end(g.pid)
 }
 
-// setLost notes that the ghost of a birth has ended while no keeper held it, or was made again.
-func (k *keeper) setLost(birth uint64, lost bool) {
-	k.lost[birth] = lost
+// tell tells the client of a birth that the ghost has ended, or was made again.
+func (k *keeper) tell(birth uint64, ended bool) {
 	for _, c := range k.sim.everyone {
 		if c.launch == birth {
-			c.exited, c.status = lost, killed
+			c.exited, c.status = ended, killed
 		}
 	}
 }
@@ -274,8 +274,11 @@ func (k *keeper) fork(m *wire.GhostFork) unix.Errno {
 	}
 	child.ghost = &ghost{keeper: k, pid: m.Child, held: true, adopted: wire.Adopted{PID: m.Child, Birth: m.Birth, Owner: m.Owner, HangUp: m.HangUp, Space: m.Space}}
 	child.ghost.remade = k.sim.had[m.Birth] || g.remade
-	if k.sim.had[m.Birth] = true; k.lost[m.Birth] {
-		k.setLost(m.Birth, false)
+	k.sim.had[m.Birth] = true
+	if former := k.lost[m.Birth]; former != nil {
+		child.ghost.sent, child.ghost.arrived = former.sent, former.arrived
+		delete(k.lost, m.Birth)
+		k.tell(m.Birth, false)
 	}
 	k.sim.kernel.procs[m.Child] = child
 	delete(k.unmade, m.Child)
