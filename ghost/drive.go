@@ -42,8 +42,8 @@ func (s *shard) drive(g *held) (*driven, error) {
 		return d, nil
 	}
 	waited := time.Duration(0)
+	d, err := s.halt(g)
 	for pause := comeUp; ; pause = min(2*pause, maxPause) {
-		d, err := s.halt(g)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,19 @@ func (s *shard) drive(g *held) (*driven, error) {
 			return nil, err
 		}
 		waited += pause
+		d, err = s.haltAgain(g)
 	}
+}
+
+// haltAgain is halt for a ghost that has been let go on. One that was interrupted while it was stopped has stopped
+// again at once, without doing anything; interrupted now, it would do so for ever.
+func (s *shard) haltAgain(g *held) (*driven, error) {
+	if found, _, _ := look(g.pid, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG); found != 0 {
+		if d, err := s.halted(g); d != nil || err != nil {
+			return d, err
+		}
+	}
+	return s.halt(g)
 }
 
 // halt stops a ghost between two instructions. Signals that stop it first are handled on the way.
