@@ -1,6 +1,9 @@
 package ghost
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bproc/internal/outbox"
 	"bproc/wire"
 )
 
@@ -79,6 +83,33 @@ func TestManyGroups(t *testing.T) {
 	}
 }
 
+// TestEndingKeeper has a request come while the keeper ends: it is left to the next one, and is refused otherwise.
+func TestEndingKeeper(t *testing.T) {
+	for _, ending := range []bool{false, true} {
+		s := lone(t)
+		s.queue.end()
+		s.events.out, s.events.masters = outbox.New(func() {}), 1
+		s.events.out.Open()
+		k := &Keeper{shards: []*shard{s}, owners: s.owners, events: s.events, log: s.log}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if ending {
+			cancel()
+		}
+		var from bytes.Buffer
+		if err := wire.Write(&from, 7, &wire.GhostAdopt{PID: 4242, Parent: 1}); err != nil {
+			t.Fatal(err)
+		}
+		err := k.requests(ctx, 1, wire.NewReader(&from))
+		if is := errors.Is(err, context.Canceled); is != ending {
+			t.Errorf("ending: %v, requests: %v", ending, err)
+		}
+		if answered := len(s.events.out.Close()) > 0; answered == ending {
+			t.Errorf("ending: %v, answered: %v", ending, answered)
+		}
+	}
+}
+
 // TestFullQueue has a request refused: the ghost that it would have made is not known then.
 func TestFullQueue(t *testing.T) {
 	s := lone(t)
@@ -96,7 +127,7 @@ func TestFullQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	to.Close()
-	_ = k.requests(1, wire.NewReader(from)) // until the end of the file
+	_ = k.requests(t.Context(), 1, wire.NewReader(from)) // until the end of the file
 	if held := s.owners.list().Held; len(held) > 0 {
 		t.Errorf("%v is listed", held)
 	}

@@ -65,8 +65,8 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	return k, nil
 }
 
-// Run serves until the context ends. The kernel releases the ghosts when the process has ended: those
-// held in their exit end, the others wait for the next keeper, which waits for the end of the process.
+// Run serves until the context ends. The kernel releases the ghosts as the process ends: those held in
+// their exit end, the others wait for the next keeper, which waits for the end of the process.
 func (k *Keeper) Run(ctx context.Context) error {
 	lock, err := lockSocket(k.cfg.Socket)
 	if err != nil {
@@ -192,7 +192,7 @@ func (k *Keeper) master(ctx context.Context, conn *quietsock.Conn) error {
 		_ = conn.SetReadDeadline(time.Now().Add(handover)) // a master that reads nothing may still have written requests
 		return err
 	})
-	err = k.requests(master, reader)
+	err = k.requests(ctx, master, reader)
 	close(done)
 	conn.Close()
 	return errors.Join(err, writing.Wait())
@@ -220,8 +220,9 @@ func (k *Keeper) settle(ctx context.Context) error {
 	return nil
 }
 
-// requests distributes a master's requests to the shards.
-func (k *Keeper) requests(master uint64, reader *wire.Reader) error {
+// requests distributes a master's requests to the shards. A keeper that is ending answers none that they do not take:
+// the next one is asked.
+func (k *Keeper) requests(ctx context.Context, master uint64, reader *wire.Reader) error {
 	for {
 		m, number, err := reader.Read()
 		if err != nil {
@@ -241,6 +242,9 @@ func (k *Keeper) requests(master uint64, reader *wire.Reader) error {
 		}
 		if err != nil && entered != 0 {
 			k.owners.drop(entered, s)
+		}
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if err != nil && number != 0 {
 			k.events.done(master, number, errnoOf(err))

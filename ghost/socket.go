@@ -5,22 +5,26 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/internal/flock"
 )
 
+// keeperEnds is how long a keeper may take to end.
+const keeperEnds = 5 * time.Second
+
 // lockSocket makes sure that only one keeper serves a socket. Its file stays (see markOf). The lock
-// ends with the process and not before: a duplicate of the descriptor is never closed. A thread
-// holds its ghosts until it has ended, a while after its shard. The kernel ends the lock when no
-// thread has memory any more, by which the next keeper knows those that have yet to let go (former).
+// ends with the process, whatever is closed: a duplicate of the descriptor never is. A thread holds its
+// ghosts until it has ended, a while after its shard. The kernel releases the lock when every thread
+// has lost its memory, so a tracer that still has memory is not the former keeper (see former).
 func lockSocket(socket string) (*os.File, error) {
 	f, err := os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the keeper's socket: %w", err)
 	}
-	if err = flock.Take(f); err == nil {
+	if err = flock.TakeWithin(f, keeperEnds); err == nil {
 		_, err = unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	}
 	if err != nil {

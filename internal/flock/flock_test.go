@@ -24,7 +24,7 @@ func TestTake(t *testing.T) {
 	if err := Take(first); err != nil {
 		t.Fatal(err)
 	}
-	if err := take(second, 50*time.Millisecond); !errors.Is(err, ErrTaken) {
+	if err := TakeWithin(second, 50*time.Millisecond); !errors.Is(err, ErrTaken) {
 		t.Errorf("taken twice: %v", err)
 	}
 	waited := make(chan error, 1)

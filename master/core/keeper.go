@@ -163,7 +163,7 @@ func (c *Core) ghostGone(m *wire.GhostGone) {
 	switch {
 	case c.orphans[m.PID] == nil:
 	case m.Asked: // by a former master; perhaps the former ghost of this number, whose end is reported again
-		c.adoptAgain(m.PID, orphanLost(m.PID))
+		c.adoptAgain(m.PID, &orphanLost{m.PID, c.orphans[m.PID].Adopted.Birth})
 	default:
 		c.orphanGone(m.PID)
 	}

@@ -41,7 +41,7 @@ func (c *Core) keeperBack(held, stopped []wire.PID) {
 	c.orphansStopped = stopped
 	for _, pid := range inOrder(c.orphans) {
 		if !has[pid] {
-			c.adoptAgain(pid, orphanLost(pid))
+			c.adoptAgain(pid, &orphanLost{pid, c.orphans[pid].Adopted.Birth})
 		}
 	}
 	c.stoppedMeanwhile(held, stopped)
@@ -68,8 +68,9 @@ func (r *adoptedAgain) answered(c *Core, errno unix.Errno) {
 	}
 }
 
-// endUnheld ends a ghost that the keeper cannot hold because another process traces it (EPERM, as
-// ptrace(2) says). No keeper would end it, and its client would wait for it.
+// endUnheld ends a ghost that the keeper cannot hold, mostly because another process traces it (EPERM, as
+// ptrace(2) says). No keeper would end it, and its client would wait for it. The keeper has seen image and
+// mark of a ghost before it answers so.
 func (c *Core) endUnheld(pid wire.PID, errno unix.Errno) {
 	if errno == unix.EPERM {
 		c.emit(Kill{pid, unix.SIGKILL})
@@ -93,12 +94,19 @@ func (r *readopted) answered(c *Core, errno unix.Errno) {
 }
 
 // orphanLost handles the loss of an orphan, which may have been claimed since.
-type orphanLost wire.PID
+type orphanLost struct {
+	pid   wire.PID
+	birth uint64
+}
 
-func (pid orphanLost) answered(c *Core, _ unix.Errno) {
-	c.orphanGone(wire.PID(pid))
-	if p := c.procs[wire.PID(pid)]; p != nil && p.oldest().ghost && p.oldest().state != forking {
-		c.ghostGone(&wire.GhostGone{PID: wire.PID(pid)})
+func (l *orphanLost) answered(c *Core, _ unix.Errno) {
+	c.orphanGone(l.pid)
+	p := c.procs[l.pid]
+	if p == nil {
+		return
+	}
+	if oldest := p.oldest(); oldest.is(l.birth) && oldest.ghost && oldest.state != forking {
+		c.ghostGone(&wire.GhostGone{PID: l.pid})
 	}
 }
 

@@ -136,7 +136,7 @@ func (c *Core) beganBefore(l *launch, n *node) bool {
 	case o != nil: // the node has come, and does not have the process
 		delete(c.orphans, l.PID)
 		p := c.launched(l, n)
-		p.signals, p.again = o.signals, true
+		p.signals = o.signals
 		c.stoppedBefore(p)
 		c.add(p)
 		c.adopt(p) // it may have ended with its keeper

@@ -43,7 +43,7 @@ type proc struct {
 	rising  bool        // its ghost has been asked last to become root's, and may not be yet
 	killed  bool        // SIGKILL has been sent
 	claimed bool        // its ghost was an orphan, whose signals it has yet to get
-	again   bool        // the keeper is asked again to hold the ghost
+	again   bool        // the keeper may hold the ghost already
 	rivals  []*launch   // other launches that have named the ghost while it is adopted
 	status  wire.Status // how it ended
 	exits   bool        // a keeper has been asked to end the ghost
