@@ -18,10 +18,10 @@ import (
 	"bproc/test/limit"
 )
 
-// jobTimeout is far more than a job takes, with all faults that can affect it, and signalTime than its
-// signals take.
+// jobTimeout is more than a job takes, with all faults that can affect it: it may wait for signals in vain, and end
+// in a long cut. signalTime is far more than its signals take.
 var (
-	jobTimeout = limit.Scaled(45 * time.Second)
+	jobTimeout = limit.Scaled(75 * time.Second)
 	signalTime = limit.Scaled(30 * time.Second)
 )
 
