@@ -174,7 +174,7 @@ func (k *Keeper) former() (parents map[wire.PID]wire.PID, more bool, err error) 
 			parents[pid] = st.parent
 		default:
 			_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", st.tracer))
-			more = more || err != nil // ENOENT, or it has ended since
+			more = more || err != nil // it has no memory, or has ended since
 		}
 	})
 	return parents, more, err

@@ -72,7 +72,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer lock.Close() // the lock stays until the process ends
 	mark, err := markOf(lock)
 	if err != nil {
 		return err
@@ -220,8 +220,8 @@ func (k *Keeper) settle(ctx context.Context) error {
 	return nil
 }
 
-// requests distributes a master's requests to the shards. A keeper that is ending answers none that they do not take:
-// the next one is asked.
+// requests distributes a master's requests to the shards. While the keeper ends, a request that a shard does not take
+// stays unanswered: the master asks the next keeper.
 func (k *Keeper) requests(ctx context.Context, master uint64, reader *wire.Reader) error {
 	for {
 		m, number, err := reader.Read()

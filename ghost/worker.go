@@ -207,8 +207,8 @@ func (s *shard) awaitStop(g *held) (unix.WaitStatus, error) {
 	}
 }
 
-// pause waits for a time in which a ghost runs. The thread of a shard sleeps only for the first prodTime: there is
-// a worker then, which waits while others go on.
+// pause waits for a time in which a ghost runs. A worker sleeps for the first prodTime, and then lets others go on.
+// Without a worker, as in tests, the thread sleeps for the whole time.
 func (s *shard) pause(g *held, before, pause time.Duration) error {
 	switch {
 	case s.ended:
