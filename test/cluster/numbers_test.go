@@ -5,18 +5,21 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"bproc/pidmap"
 	"bproc/test/cluster"
+	"bproc/test/limit"
 )
 
 // TestNumbersWhileSlaveIsStopped has a node use more numbers than its block and the gap behind it
 // have, while the slave, which moves the cursor and reports all births, is stopped.
 func TestNumbersWhileSlaveIsStopped(t *testing.T) {
 	t.Parallel()
-	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: "lease 60\n"})
+	lease := limit.Scaled(time.Minute) // for all births
+	c := cluster.Start(t, cluster.Config{Nodes: 2, MasterConfig: fmt.Sprintf("lease %d\n", lease/time.Second)})
 	begin := filepath.Join(scratch(t), "begin")
 	r := startRemote(t, c, cluster.Alice, 0, conform(t, "numbers"), begin, begin+".numbers")
 	before, err := c.Nodes[0].Procs()
