@@ -30,7 +30,7 @@ import (
 type Master struct {
 	cfg        Config
 	log        *slog.Logger
-	lock       *os.File
+	locks      []*os.File
 	store      *store.Store
 	authority  *link.Authority
 	state      *state
@@ -81,7 +81,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 }
 
 func (m *Master) open() (err error) {
-	if m.lock, err = lockSocket(m.cfg.Socket); err != nil {
+	if err = m.lock(); err != nil {
 		return err
 	}
 	if m.store, err = store.Open(m.cfg.State, m.log); err != nil {
@@ -134,8 +134,8 @@ func (m *Master) close() (err error) {
 	if m.store != nil {
 		err = m.store.Close()
 	}
-	if m.lock != nil {
-		m.lock.Close()
+	for _, f := range m.locks {
+		f.Close()
 	}
 	return err
 }
@@ -207,21 +207,30 @@ func (m *Master) serve(ctx context.Context) error {
 	return err
 }
 
-// lockSocket makes sure that one master serves a socket.
-func lockSocket(socket string) (*os.File, error) {
-	path := socket + ".lock"
+// lock makes sure that one master serves a socket, and that one has the machine's keeper and with it all ghosts.
+func (m *Master) lock() error {
+	path := m.cfg.Socket + ".lock"
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock of the master's socket: %w", err)
+		return fmt.Errorf("lock of the master's socket: %w", err)
 	}
-	if err := flock.Take(f); err != nil {
-		f.Close()
-		if errors.Is(err, flock.ErrTaken) {
-			return nil, fmt.Errorf("another master serves %s already", socket)
-		}
-		return nil, err
+	if err := m.take(f, fmt.Sprintf("another master serves %s already", m.cfg.Socket)); err != nil {
+		return err
 	}
-	return f, nil
+	if f, err = os.Open(m.cfg.Runtime); err != nil {
+		return fmt.Errorf("lock of the master's directory: %w", err)
+	}
+	return m.take(f, fmt.Sprintf("another master runs on this machine already: it has the keeper in %s, and one master has all ghosts", m.cfg.Runtime))
+}
+
+// take takes the lock of an open file, which is closed with the master.
+func (m *Master) take(f *os.File, taken string) error {
+	m.locks = append(m.locks, f)
+	err := flock.Take(f)
+	if errors.Is(err, flock.ErrTaken) {
+		return errors.New(taken)
+	}
+	return err
 }
 
 // listenClients makes the socket for clients. Everybody may connect; who is
