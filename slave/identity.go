@@ -32,11 +32,20 @@ func identify(ctx context.Context, cfg Config, hello wire.Hello, log *slog.Logge
 	case !errors.Is(err, link.ErrNotJoined):
 		return nil, err
 	}
-	if errors.Is(use, link.ErrNotJoined) {
+	switch {
+	case errors.Is(use, link.ErrNotJoined):
 		if identity, err = join(ctx, cfg, dir, hello.Host, log); err != nil {
 			return nil, err
 		}
 		use = nil
+	case errors.Is(use, link.ErrOtherMaster): // the front end may be a new one; then the token is of its master
+		joined, err := join(ctx, cfg, dir, hello.Host, log)
+		if err != nil {
+			log.Warn("the token is not good for the master that answers; this node goes on looking for its own", "err", err)
+			break
+		}
+		log.Warn("this node has joined the cluster of another master than before")
+		identity, use = joined, nil
 	}
 	if use == nil {
 		cfg.dropToken(log)
@@ -45,7 +54,7 @@ func identify(ctx context.Context, cfg Config, hello wire.Hello, log *slog.Logge
 }
 
 // check asks the master whether it accepts an identity. It returns nil, ErrNotJoined if the
-// identity is no longer valid, or the reason why there is no answer.
+// identity is no longer valid, ErrOtherMaster, or the reason why there is no answer.
 func (c *Config) check(ctx context.Context, identity *link.Identity, hello wire.Hello, log *slog.Logger) error {
 	err := link.Check(ctx, link.DialConfig{Addr: c.Master, Identity: identity, Hello: hello, Log: log})
 	refused := (*link.RefusedError)(nil)

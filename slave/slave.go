@@ -223,6 +223,8 @@ func (n *node) sessions(ctx context.Context, cfg link.DialConfig) error {
 			n.turnedAway(refused, &away)
 		case errors.As(err, &refused):
 			return err
+		case errors.Is(err, link.ErrOtherMaster):
+			n.log.Warn("if the front end was set up anew, start bpslave with a new token of 'bpctl enroll'; otherwise correct the name of the master", "err", err)
 		default:
 			away = false
 			n.log.Info("session with the master ended", "err", err)

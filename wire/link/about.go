@@ -63,6 +63,14 @@ func (id *Identity) verifyMaster(cs tls.ConnectionState) error {
 	return nil
 }
 
+// otherMaster has an error say so if it is about the certificate of another authority.
+func otherMaster(err error) error {
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		return fmt.Errorf("%w: %w", ErrOtherMaster, err)
+	}
+	return err
+}
+
 // about serves a connection that asks for the master's description.
 func (l *Listener) about(t *tls.Conn) error {
 	return wire.Write(t, 0, &wire.About{

@@ -31,7 +31,8 @@ type DialConfig struct {
 }
 
 // Dial connects to the master and starts a new session, which is to be run, or
-// closed. When the master refuses, the error is a *RefusedError.
+// closed. When the master refuses, the error is a *RefusedError, and when it is not that of the identity,
+// ErrOtherMaster.
 func Dial(ctx context.Context, cfg DialConfig) (*Session, error) {
 	d := &dialer{cfg: cfg, tls: cfg.Identity.clientConfig()}
 	if cfg.Limit == 0 {
@@ -60,7 +61,8 @@ func Dial(ctx context.Context, cfg DialConfig) (*Session, error) {
 // noLink is the name of no link: names are random.
 const noLink = "none"
 
-// Check asks the master whether it accepts the identity. If not, the error is a *RefusedError.
+// Check asks the master whether it accepts the identity. If not, the error is a *RefusedError, or
+// ErrOtherMaster.
 func Check(ctx context.Context, cfg DialConfig) error {
 	d := &dialer{cfg: cfg, tls: cfg.Identity.clientConfig()}
 	o, _, err := d.open(ctx, noLink, 0, openingTime) // to go on with it is harmless
@@ -179,7 +181,7 @@ func (d *dialer) open(ctx context.Context, link string, received uint64, limit t
 	var w *wire.Welcome
 	o, err := ask(ctx, d.cfg.Addr, d.tls, limit, &hello, &w)
 	if err != nil {
-		return opened{}, nil, err
+		return opened{}, nil, otherMaster(err)
 	}
 	if w.Version < wire.MinVersion || w.Version > wire.Version {
 		o.raw.abort()
