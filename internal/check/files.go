@@ -107,7 +107,7 @@ func view(_ context.Context, s *subject) Result {
 
 // programs are the programs of bproc that each side needs.
 var programs = map[Side][]string{
-	FrontEnd: {"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpjob", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper"},
+	FrontEnd: {"bin/bpsh", "bin/bprsh", "bin/bpstat", "bin/bpctl", "bin/bpcp", "bin/bpjob", "bin/bpns", "sbin/bpmaster", "sbin/bpprocfs", "lib/bproc/bpkeeper", "lib/bproc/bpgroups"},
 	Node:     {"bin/bpcp", "sbin/bpslave", "sbin/bpprocfs", "lib/bproc/bpinit", "lib/bproc/bpjail"},
 }
 
@@ -136,7 +136,11 @@ func releases(_ context.Context, s *subject) Result {
 		}
 		exe, err := os.Readlink(s.Root.Path(p.file("exe")))
 		if err == nil && strings.HasSuffix(exe, " (deleted)") {
-			return warn(fmt.Sprintf("%v is older than what is installed", p), "systemctl restart the daemon; processes live on where the manual says so (bproc(7))")
+			remedy := "systemctl restart " + name + "; processes live on"
+			if name == "bpkeeper" {
+				remedy = "kill " + p.pid + ": bpmaster starts the next keeper, which takes over the ghosts"
+			}
+			return warn(fmt.Sprintf("%v is older than what is installed", p), remedy)
 		}
 	}
 	return ok("all programs are of %s", s.Release)

@@ -149,7 +149,7 @@ func unreachable(err error, port string) string {
 	var header tls.RecordHeaderError
 	switch {
 	case errors.Is(err, link.ErrOtherMaster):
-		return "correct the master's name, or remove /var/lib/bproc/slave/identity and join again with a new token"
+		return "correct the master's name; or, if the front end was set up anew, join again: put a new token of 'bpctl enroll' into /etc/bproc/token, and restart bpslave"
 	case errors.Is(err, unix.ECONNREFUSED):
 		return "start bpmaster on the front end, and compare the port with its \"listen\" (bpctl check --front-end); a firewall may refuse it, too"
 	case errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH):
@@ -204,7 +204,7 @@ func protocol(ctx context.Context, s *subject) Result {
 		return fail(fmt.Sprintf("the master speaks versions %d to %d, this node %d to %d", about.MinVersion, about.Version, wire.MinVersion, wire.Version),
 			fmt.Sprintf("install the same release on both: the master has %s, this node %s", about.Release, s.Release))
 	case about.Release != s.Release:
-		return warn(fmt.Sprintf("the master is of release %s, this node of %s; they understand each other", about.Release, s.Release), "install the same release on both when you can")
+		return warn(fmt.Sprintf("the master is of release %s, this node of %s; commands and jobs work, bpcp and bpjob may refuse", about.Release, s.Release), "install the same release on all machines")
 	}
 	return ok("version %d, release %s on both sides", min(about.Version, wire.Version), s.Release)
 }
