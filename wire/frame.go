@@ -123,6 +123,7 @@ type Reader struct {
 	r     io.Reader
 	hdr   [HeaderSize]byte
 	buf   []byte
+	only  []Type // empty: all
 	admit func(bytes int) error
 }
 
@@ -134,6 +135,10 @@ func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
 // returns the error of admit.
 func (r *Reader) Admit(admit func(bytes int) error) { r.admit = admit }
 
+// Only makes Next refuse frames of other types before it reads their payload, whose bound may be larger. Such a
+// frame is an ErrFrame.
+func (r *Reader) Only(types ...Type) { r.only = types }
+
 // Next reads a frame. The payload is valid until the next call. At the end of the connection the
 // error is io.EOF between two frames, and io.ErrUnexpectedEOF inside a frame.
 func (r *Reader) Next() (Header, []byte, error) {
@@ -143,6 +148,9 @@ func (r *Reader) Next() (Header, []byte, error) {
 	h, err := ParseHeader(r.hdr[:])
 	if err != nil {
 		return Header{}, nil, err
+	}
+	if len(r.only) > 0 && !slices.Contains(r.only, h.Type) {
+		return Header{}, nil, fmt.Errorf("%w: message of type %d, %d expected", ErrFrame, h.Type, r.only[0])
 	}
 	if r.admit != nil {
 		if err := r.admit(int(h.Length)); err != nil {

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -58,21 +59,23 @@ func ask[M wire.Message](ctx context.Context, addr string, config *tls.Config, l
 	return opened{t, raw}, nil
 }
 
-// readOpening reads the one message that must come now. A refusal is an error.
+// readOpening reads the one message that must come now, from somebody who may not have proved anything. A refusal
+// is an error.
 func readOpening[M wire.Message](t *tls.Conn) (M, error) {
 	var none M
-	m, _, err := wire.NewReader(t).Read()
+	r := wire.NewReader(t)
+	r.Only(none.Type(), wire.TypeRefused)
+	m, _, err := r.Read()
+	if errors.Is(err, wire.ErrFrame) {
+		err = fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
 	if err != nil {
 		return none, err
 	}
 	if r, ok := m.(*wire.Refused); ok {
 		return none, &RefusedError{Reason: r.Reason, Later: r.Later, Rejoin: r.Rejoin}
 	}
-	want, ok := m.(M)
-	if !ok {
-		return none, fmt.Errorf("%w: message of type %d, %d expected", ErrProtocol, m.Type(), none.Type())
-	}
-	return want, nil
+	return m.(M), nil
 }
 
 // checkVersion returns a refusal when the other side speaks no version of ours.

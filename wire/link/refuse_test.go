@@ -29,6 +29,8 @@ func TestGarbage(t *testing.T) {
 
 	oversized := make([]byte, wire.HeaderSize)
 	wire.Header{Type: wire.TypeHello, Length: wire.MaxOpening + 1}.Put(oversized)
+	long := make([]byte, wire.HeaderSize) // of a message with a larger bound
+	wire.Header{Type: wire.TypeNodeList, Length: wire.MaxCommand}.Put(long)
 	for _, tt := range []struct {
 		name string
 		say  func(t *testing.T, c net.Conn)
@@ -79,6 +81,14 @@ func TestGarbage(t *testing.T) {
 		{"join on the protocol for links", func(t *testing.T, c net.Conn) {
 			say(t, tls.Client(c, id.ClientConfig()), &wire.JoinRequest{Version: wire.Version})
 		}, "message of type 4, 1 expected"},
+		{"long message of another type, without certificate", func(_ *testing.T, c net.Conn) {
+			config := id.ClientConfig()
+			config.Certificates, config.NextProtos = nil, []string{"bproc-join"}
+			_, _ = tls.Client(c, config).Write(long)
+		}, "4 expected"},
+		{"long message of another type", func(_ *testing.T, c net.Conn) {
+			_, _ = tls.Client(c, id.ClientConfig()).Write(long)
+		}, "1 expected"},
 		{"no frame", func(_ *testing.T, c net.Conn) {
 			_, _ = tls.Client(c, id.ClientConfig()).Write(bytes.Repeat([]byte{0xff}, 100))
 		}, "unknown type"},
