@@ -19,9 +19,12 @@ const (
 	bypassAfter = 4 << 20          // bytes of a process, of all its descriptors, before a bypass is asked for
 	bypassTime  = 15 * time.Second // to make one, longer than the master and the node take
 	bypassDead  = 30 * time.Second // without an answer of the node's kernel to what was sent
+
+	bypassGood   = 64 << 20         // bytes over a bypass that has been of use, though it breaks
+	bypassLonger = 10 * time.Minute // at most between two, if they break: what is between may not let them through
 )
 
-// bypassAgain is after how long a bypass is asked for again, where there is none.
+// bypassAgain is after how long a bypass is asked for again, where there is none. It doubles for each that breaks at once.
 var bypassAgain = 10 * time.Second
 
 // beside is the connection to the master while a bypass carries the frames. It says which events have had their
@@ -35,12 +38,24 @@ type beside struct {
 func (s *stream) consider() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	moved := s.frames.got[0] + s.frames.got[1] + s.kept.sent
-	if moved < bypassAfter || s.past != nil || s.asking || s.ghost == nil || s.closed || s.err != nil || time.Since(s.asked) < bypassAgain {
+	if s.movedLocked() < bypassAfter || s.past != nil || s.asking || s.ghost == nil || s.closed || s.err != nil ||
+		time.Since(s.asked) < max(bypassAgain, s.pause) {
 		return
 	}
 	s.asking, s.asked = true, time.Now()
 	go s.takeBypass() // ends with the connection, or after bypassTime
+}
+
+// movedLocked returns how many bytes have gone, in both directions.
+func (s *stream) movedLocked() uint64 { return s.frames.got[0] + s.frames.got[1] + s.kept.sent }
+
+// brokeLocked tells that a bypass has broken, which has begun when so many bytes had gone.
+func (s *stream) brokeLocked(begun uint64) {
+	if s.movedLocked()-begun >= bypassGood {
+		s.pause = 0
+	} else {
+		s.pause = min(2*max(bypassAgain, s.pause), bypassLonger)
+	}
 }
 
 // takeBypass asks for a bypass, and has the frames go there. Without one all goes on as before.
@@ -88,11 +103,12 @@ func (s *stream) goPastLocked(conn *bypass.Conn) {
 		conn.Close()
 	case err != nil: // the node may have gone on there
 		conn.Close()
+		s.brokeLocked(s.movedLocked())
 		s.renewLocked()
 	default:
 		b := &beside{conn: s.conn, frames: s.frames}
 		s.frames.renew()
-		s.frames.taken = taken
+		s.frames.past, s.frames.taken = true, taken
 		s.told = [2]uint64{}
 		s.resized = s.size != 0
 		if err := s.kept.renew(taken); err != nil {
@@ -100,7 +116,7 @@ func (s *stream) goPastLocked(conn *bypass.Conn) {
 			s.failLocked(err)
 			return
 		}
-		s.past, s.effective = conn, 0
+		s.past, s.pastFrom, s.effective = conn, s.movedLocked(), 0
 		go s.watch(b, conn) // ends with the connection
 		if s.unsentLocked() {
 			go s.send() // until the connection takes it, or ends

@@ -23,6 +23,7 @@ type frames struct {
 	got    [2]uint64 // bytes of it
 	taken  uint64    // of standard input
 
+	past      bool   // the connection is a bypass, where the node says all, and not what the master says
 	number    uint64 // of the last event before the output that has come
 	effective uint64 // event that has had its effect
 
@@ -39,7 +40,9 @@ type frames struct {
 const ofReport = 2
 
 // renew begins with another connection.
-func (f *frames) renew() { f.left, f.have, f.report, f.number, f.effective = 0, 0, nil, 0, 0 }
+func (f *frames) renew() {
+	f.left, f.have, f.report, f.past, f.number, f.effective = 0, 0, nil, false, 0, 0
+}
 
 // take appends the output in the next bytes of a connection to pieces. It is valid as
 // long as they are.
@@ -85,6 +88,8 @@ func (f *frames) begin() (end bool, err error) {
 	}
 	of := int(h.Type) - int(wire.TypeStdout)
 	switch {
+	case f.past && (h.Type == wire.TypeEffective || h.Type == wire.TypeEnded):
+		return false, fmt.Errorf("%w: the node says type %d", wire.ErrFrame, h.Type)
 	case h.Type == wire.TypeEffective:
 		f.effective = max(f.effective, h.Number)
 	case h.Type == wire.TypeStdinTaken:

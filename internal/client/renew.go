@@ -78,6 +78,7 @@ func (r *retries) pause(done <-chan struct{}) bool {
 func (s *stream) renewLocked() {
 	if s.past != nil {
 		s.past.Close()
+		s.brokeLocked(s.pastFrom)
 	}
 	if s.past == nil && !s.moving || s.aside {
 		s.conn.Close()

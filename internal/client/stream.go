@@ -50,11 +50,13 @@ type stream struct {
 	size    Size      // that the terminal is to have
 	resized bool      // and the node has not been told
 
-	asking    bool         // a bypass is being made
-	asked     time.Time    // when one was asked for last
-	past      *bypass.Conn // the bypass, by which the frames go; conn is beside it; nil: there is none
-	effective uint64       // event that has had its effect, with all before
-	aside     bool         // conn has ended beside the bypass
+	asking    bool          // a bypass is being made
+	asked     time.Time     // when one was asked for last
+	pause     time.Duration // after which another one may be asked for, if longer than usual
+	pastFrom  uint64        // bytes that had gone when the bypass began
+	past      *bypass.Conn  // the bypass, by which the frames go; conn is beside it; nil: there is none
+	effective uint64        // event that has had its effect, with all before
+	aside     bool          // conn has ended beside the bypass
 }
 
 func newStream(client *Client, g *ghost, conn *os.File, attach wire.Attach, stdio [3]wire.Descriptor) *stream {
