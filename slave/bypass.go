@@ -88,6 +88,9 @@ func firstOn(conn *bypass.Conn, m *wire.OpenBypass) (*wire.Resume, error) {
 		return nil
 	})
 	first, _, err := reader.Read()
+	if err == nil && conn.Rest() > 0 {
+		err = fmt.Errorf("%w: %d bytes behind the first frame, before its answer", wire.ErrFrame, conn.Rest())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func TestFirstOnBypassIsSmall(t *testing.T) {
 	}
 }
 
-// TestOneBypassIsMade: while the client of a bypass has not said Resume, the process gets no other.
+// TestOneBypassIsMade makes a bypass of a process, which gets no other meanwhile.
 func TestOneBypassIsMade(t *testing.T) {
 	n := new(node)
 	j, err := journal.Create(nil)
@@ -100,12 +100,6 @@ func TestOneBypassIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-attached
-	again, err := n.makeBypass(m)
-	if err != nil {
-		t.Fatalf("after Resume: %v", err)
-	}
-	again()
-	made() // does nothing any more
 	far.Close()
 	if err := <-served; err != nil {
 		t.Error(err)

@@ -35,7 +35,9 @@ type Descriptors struct {
 	over    func()            // no goroutine uses the descriptors any more
 
 	mu      sync.Mutex
-	making  bool // a bypass is being made
+	making  bool      // a bypass is being made
+	made    time.Time // when the last one was begun
+	behind  bool      // another stream was attached since then: the client has given the bypass up
 	at      *Client
 	since   time.Time // when the last stream was lost with its session
 	ended   bool      // the process has ended
@@ -172,7 +174,7 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 	switch {
 	case d.leaving:
 		return errLeaving
-	case d.left, d.closed, a.bypass && d.at == nil:
+	case d.left, d.closed, a.bypass && (d.at == nil || d.behind):
 		return errNoProcess
 	}
 	for i, o := range d.out {
@@ -199,15 +201,20 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 	return nil
 }
 
-// MakeBypass tells that a bypass is being made, until made is called. There is one at a time; the error is
-// EAGAIN otherwise.
+// bypassPause is from when a bypass is made to when the next one can be: the port of one that has ended stays in use
+// for a minute, and a node has some ten thousand of them for the master.
+const bypassPause = 5 * time.Second
+
+// MakeBypass tells that a bypass is being made, until made is called. There is one at a time, and not often; the error
+// is EAGAIN otherwise.
 func (d *Descriptors) MakeBypass() (made func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.making {
+	now := time.Now()
+	if d.making || now.Sub(d.made) < bypassPause {
 		return nil, errMaking
 	}
-	d.making = true
+	d.making, d.made, d.behind = true, now, false
 	return sync.OnceFunc(func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -218,7 +225,9 @@ func (d *Descriptors) MakeBypass() (made func(), err error) {
 // replaceLocked has a client take the place of the one that is there. A bypass takes only that of another bypass,
 // and the stream is beside it.
 func (d *Descriptors) replaceLocked(a *Client) {
-	switch was := d.at; {
+	was := d.at
+	d.behind = d.behind || !a.bypass
+	switch {
 	case !a.bypass && was != nil:
 		was.stop()
 	case !a.bypass:
@@ -238,7 +247,7 @@ func (d *Descriptors) isHereLocked(a *Client) bool {
 
 var (
 	errNoProcess = fmt.Errorf("the process is not here, or its client has left: %w", unix.ESRCH)
-	errMaking    = fmt.Errorf("a bypass of the process is being made: %w", unix.EAGAIN)
+	errMaking    = fmt.Errorf("a bypass of the process is being made, or was a moment ago: %w", unix.EAGAIN)
 	errLeaving   = fmt.Errorf("the daemon ends, and all processes with it: %w", unix.EHOSTDOWN)
 )
 
@@ -267,7 +276,7 @@ func (d *Descriptors) lose(a *Client) (left bool) {
 }
 
 // Closed tells that the client has closed a stream: it does not read the output any more.
-// Input that it wrote before still goes to the process.
+// Input that it wrote before still goes to the process, as far as it has been received.
 func (d *Descriptors) Closed(a *Client) {
 	d.leaveIf(func() bool {
 		switch {

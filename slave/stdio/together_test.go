@@ -41,9 +41,7 @@ func TestMuchTogether(t *testing.T) {
 	}
 	c := &together{client: newClient(), flushed: make(chan [][]byte, 10)}
 	attach(t, d, [2]uint64{})
-	if err := d.Attach(NewBypass(c), [2]uint64{}, func(uint64) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	attachBypass(t, d, c)
 	d.Run()
 	for _, want := range []struct {
 		written []byte

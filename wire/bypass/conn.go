@@ -194,6 +194,9 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// Rest returns how many bytes of a record Read has left.
+func (c *Conn) Rest() int { return len(c.rest) }
+
 // Await waits until there is a record. No buffer is held while nothing comes. At the end of the connection the error
 // is io.EOF, or io.ErrUnexpectedEOF within a record. Only the frames say whether the end was meant.
 func (c *Conn) Await() error {

@@ -70,6 +70,9 @@ func (l *Listener) bypass(t *tls.Conn, raw *batch) error {
 	}
 	cs := t.ConnectionState()
 	key := cs.PeerCertificates[0].Subject.CommonName
+	if err := l.admit(Peer{Key: key, Addr: raw.RemoteAddr().String(), Certificate: validityOf(cs.PeerCertificates[0])}); err != nil {
+		return err
+	}
 	var end BypassEnd
 	if end.ToNode, end.ToClient, err = bypassKeys(cs, hello.Token); err != nil {
 		return err
