@@ -83,7 +83,7 @@ func inheritStatus(spawn *wire.Spawn, status []byte) error {
 		return err
 	}
 	spawn.Dropped = own &^ bounding
-	if wire.PID(parent[0]) != spawn.Parent || user[0] != spawn.UID {
+	if wire.PID(parent[0]) != spawn.Parent || user[0] != spawn.UID || !isOne(user) {
 		return errOther
 	}
 	const effective = 1 // real, effective, saved, and that for files

@@ -38,9 +38,9 @@ func (c *clientConn) nests(ctx context.Context, m *wire.Run) (core.Session, erro
 	return c.from.id, nil
 }
 
-// errGroupChanged is the error for a nested launch by a process that has another group than when it
-// connected. A set-group-ID program does not give its group to who has the connection.
-var errGroupChanged = errors.New("the group of this process has just changed")
+// errChanged is the error for a nested launch by a process that has another user or group than when it
+// connected, or several. A set-user-ID or set-group-ID program does not give what it has to who has the connection.
+var errChanged = errors.New("the user or group of this process has just changed, or it has several")
 
 // identify takes the caller's identity from its ghost, once the ghost is as the process was when it
 // asked. The core decides whether the process is one of the node's.
@@ -61,16 +61,21 @@ func (c *clientConn) identify(ctx context.Context) error {
 		return err
 	}
 	const effective = 1
-	if group[effective] != c.who.GID {
-		return errGroupChanged
+	stands := false
+	c.m.state.look(func(core *core.Core) { stands = core.Stands(c.from.node, user[0]) })
+	if group[effective] != c.who.GID || !isOne(user) || user[0] != c.who.UID && !stands {
+		return errChanged
 	}
 	c.who = core.Caller{PID: c.who.PID, UID: user[0], GID: group[effective], Groups: groups}
 	return nil
 }
 
+// isOne reports whether the real, effective and saved users of a process are the same.
+func isOne(users []uint32) bool { return users[0] == users[1] && users[1] == users[2] }
+
 // unidentified reports that a caller could not be identified.
 func (c *clientConn) unidentified(err error) error {
-	if errors.Is(err, errGroupChanged) {
+	if errors.Is(err, errChanged) {
 		return c.failed(wire.StageRequest, unix.EPERM, err.Error())
 	}
 	return c.failed(wire.StageRequest, unix.ESRCH, errNoCaller.Error())

@@ -113,6 +113,11 @@ func (c *Core) StartedBy(node wire.NodeID, uid uint32) bool {
 	return false
 }
 
+// Stands reports whether the ghosts of a node may have a user in place of another.
+func (c *Core) Stands(node wire.NodeID, uid uint32) bool {
+	return c.isLimited(node) && uid == c.config.Squash
+}
+
 // NodeOf returns the node of a session; -1: it has none, or no longer.
 func (c *Core) NodeOf(id Session) wire.NodeID {
 	if s := c.sessions[id]; s != nil && c.nodes.byKey[s.peer.Key] != nil {
