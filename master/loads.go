@@ -2,18 +2,21 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/sys/unix"
+
+	"bproc/wire"
 )
 
 // Bounds on the requests of one user that are read or wait, such as launches whose files take long
-// to open: in bytes on the wire, each of which costs a few in memory.
+// to open: in bytes on the wire, and in memory for a launch that has been read.
 const (
 	maxLoad   = 32 << 20
-	smallLoad = 8 << 10 // requests up to this size are not counted: there are not that many connections
+	smallLoad = 8 << 10 // requests up to this size are not counted, except launches: these can wait for long
 	loadTime  = firstFrame
 )
 
@@ -68,4 +71,22 @@ func (l *loads) leave(who int64, mine *userLoad) {
 	if mine.users--; mine.users == 0 {
 		delete(l.of, who)
 	}
+}
+
+// memoryFor returns the memory that the command of a launch takes, with another environment added.
+func memoryFor(m *wire.Command, env []string) int {
+	return max(leastLaunch, memoryOf(m.Argv)+memoryOf(m.Env)+memoryOf(env))
+}
+
+// leastLaunch is what a launch takes in memory in any case, about, in bytes.
+const leastLaunch = 512
+
+// admitLaunch takes room for launches that have been read, of so many bytes of memory, in place of that for the request.
+// It is not kept while waiting: others of the user may wait for it in the same way.
+func (c *clientConn) admitLaunch(ctx context.Context, bytes int) (err error) {
+	c.settled()
+	if c.settled, err = c.m.loads.take(ctx, c.payer(), min(bytes, maxLoad)); err != nil {
+		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory"))
+	}
+	return nil
 }

@@ -184,6 +184,7 @@ func (c *clientConn) inspect(ctx context.Context, m *wire.Inspect) error {
 // is on the front end.
 func (l *looked) answers(ctx context.Context, last func(wire.Message) bool) error {
 	reader := wire.NewReader(l.stream)
+	reader.Only(wire.TypeShown, wire.TypeChanged, wire.TypeRefreshed, wire.TypePiece)
 	reader.Admit(func(bytes int) error { return l.admitAnswer(ctx, bytes) })
 	defer func() { l.release() }()
 	var frame []byte

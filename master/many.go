@@ -51,8 +51,12 @@ func (c *clientConn) runMany(ctx context.Context, m *wire.RunMany) error {
 		return err
 	}
 	defer leave()
-	if err := c.admitMany(ctx, len(m.Runs)); err != nil {
-		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory"))
+	memory := 0
+	for _, one := range m.Runs { // each is sent to its node, with all of it
+		memory += memoryFor(&m.Command, one.Env)
+	}
+	if err := c.admitLaunch(ctx, memory); err != nil {
+		return err
 	}
 	defer func() { c.settled() }()
 	all := &many{c: c, taken: make(chan struct{})}
@@ -102,16 +106,6 @@ func checkMany(m *wire.RunMany) error {
 		return fmt.Errorf("%d arguments and variables in all, at most %d are allowed: %w", words, maxArguments, unix.E2BIG)
 	}
 	return nil
-}
-
-// admitMany takes room for a request once for each process, since each is sent to its node.
-func (c *clientConn) admitMany(ctx context.Context, runs int) (err error) {
-	if c.bytes <= smallLoad {
-		return nil
-	}
-	c.settled() // not kept while waiting: others of the user may wait for it in the same way
-	c.settled, err = c.m.loads.take(ctx, c.payer(), c.bytes*runs)
-	return err
 }
 
 // add adds a member, and reports whether there was room for it.

@@ -51,6 +51,9 @@ func (t *retelling) read(events uint64) (again []wire.Event, between []early, er
 		told, ok := m.(*wire.Events)
 		switch {
 		case !ok && len(between) < maxEarly:
+			if call, is := m.(*wire.Call); is {
+				t.kept += numberSize * len(call.Args)
+			}
 			if t.kept += t.bytes; t.kept > maxEarlyBytes {
 				return nil, nil, fmt.Errorf("%w: %d bytes before all is told again", core.ErrUnexpected, t.kept)
 			}
@@ -86,4 +89,8 @@ func (t *retelling) trim(events []wire.Event) []wire.Event {
 // memoryOf returns the memory that a command line takes, which may have many empty arguments.
 func memoryOf(argv []string) int { return core.SizeOf(argv) + len(argv)*stringHeader }
 
-const stringHeader = 16 // bytes, besides those of the text
+// Bytes in memory.
+const (
+	stringHeader = 16 // besides those of the text
+	numberSize   = 8
+)

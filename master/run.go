@@ -28,6 +28,10 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 		return err
 	}
 	defer leave()
+	if err := c.admitLaunch(ctx, memoryFor(&m.Command, nil)); err != nil {
+		return err
+	}
+	defer func() { c.settled() }()
 	c.wantsEnded(m.Report)
 	from, err := c.nests(ctx, m)
 	if err != nil {

@@ -142,6 +142,7 @@ func (c *slaveConn) control(ctx context.Context, first <-chan link.Stream, views
 	defer stop()
 	stream.SetReadDeadline(time.Now().Add(firstMessage))
 	reader := wire.NewReader(stream)
+	reader.Only(wire.TypeInventory)
 	up, between, err := c.inventory(reader)
 	if err != nil {
 		return err
@@ -182,6 +183,12 @@ func (p inPieces) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
+// saidBySlaves is what comes on a control stream after the inventory.
+var saidBySlaves = []wire.Type{
+	wire.TypeEvents, wire.TypeCall, wire.TypeSignalsTaken, wire.TypeBlocksWanted, wire.TypeBlocksReturned,
+	wire.TypeRenewRequest, wire.TypeLeaving, wire.TypePowered, wire.TypeBounded,
+}
+
 // inventory reads what a slave says first.
 func (c *slaveConn) inventory(reader *wire.Reader) (up core.NodeUp, between []early, err error) {
 	first, _, err := reader.Read()
@@ -192,12 +199,13 @@ func (c *slaveConn) inventory(reader *wire.Reader) (up core.NodeUp, between []ea
 	if !ok {
 		return up, nil, core.ErrUnexpected
 	}
-	if err := pidmap.Validate(inventory.Blocks); err != nil {
+	if err := errors.Join(inventory.Check(), pidmap.Validate(inventory.Blocks)); err != nil {
 		return up, nil, fmt.Errorf("inventory of a slave: %w", err)
 	}
 	if inventory.Space == 0 {
 		inventory.Space = spaceOf(c.peer.BootID)
 	}
+	reader.Only(saidBySlaves...)
 	again, between, err := newRetelling(reader).read(inventory.Again)
 	if err != nil {
 		return up, nil, fmt.Errorf("what a slave tells again: %w", err)

@@ -152,6 +152,14 @@ func (h *Hardware) Check() (err error) {
 	return err
 }
 
+// Check returns an ErrFrame if a text of the inventory cannot be shown, or is too long.
+func (i *Inventory) Check() error {
+	if i.Kernel != shown(i.Kernel) {
+		return fmt.Errorf("%w: %q is no version of a kernel", ErrFrame, i.Kernel[:min(len(i.Kernel), maxHardwareText)])
+	}
+	return nil
+}
+
 // ListHardware asks for the hardware of nodes.
 type ListHardware struct {
 	_msgpack struct{} `msgpack:",as_array"`

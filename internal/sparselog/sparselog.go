@@ -16,8 +16,14 @@ const (
 	period    = time.Minute
 )
 
-// nodeAttr is the attribute with the number of a node.
-const nodeAttr = "node"
+// Attributes that say which node a record is about: its number, or the name of its key where that is not known yet.
+const (
+	nodeAttr = "node"
+	keyAttr  = "key"
+)
+
+// isNode reports whether an attribute says which node a record is about.
+func isNode(a slog.Attr) bool { return a.Key == nodeAttr || a.Key == keyAttr }
 
 // maxTexts is the number of texts above which texts that were not written recently are forgotten.
 const maxTexts = 4096
@@ -73,7 +79,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 func (h *Handler) nodeOf(r slog.Record) string {
 	node := h.node
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == nodeAttr {
+		if isNode(a) {
 			node = a.Value.String()
 		}
 		return a.Key != nodeAttr
@@ -114,7 +120,7 @@ func (c *counts) forgetLocked(now time.Time) {
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	node := h.node
 	for _, a := range attrs {
-		if a.Key == nodeAttr {
+		if isNode(a) {
 			node = a.Value.String()
 		}
 	}

@@ -3,7 +3,7 @@ package core
 import "golang.org/x/sys/unix"
 
 // maxExitsNode bounds the processes for whose ends one node waits: it is the number of shadows of a
-// node. Config.MaxEnds is the bound for all nodes.
+// node. Config.MaxEnds is the bound for all nodes, of which one has no more than is left for others.
 const maxExitsNode = 1024
 
 // awaitEnd waits for the end of a process, or only tells whether the process exists. A ghost is a
@@ -14,7 +14,7 @@ func (c *Core) awaitEnd(k *call) {
 		c.wonder(EndOf{PID: k.pid(0)}, k)
 		return
 	}
-	if c.ends >= c.config.MaxEnds || k.s.exits >= maxExitsNode {
+	if k.s.exits >= min(maxExitsNode, c.config.MaxEnds-c.ends) {
 		c.fails(k, unix.EMFILE)
 		return
 	}

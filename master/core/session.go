@@ -145,6 +145,7 @@ func (c *Core) sessionUp(s *session) error {
 		p.signals.renew() // before any event is told again
 	}
 	c.claimNumbers(s)
+	c.boundProcesses(s)
 	s.shares, s.strangers = map[uint32]uint64{}, map[wire.PID]stranger{}
 	unasked := c.replay(n, s)
 	c.unclaimed(n)

@@ -75,3 +75,19 @@ func (c *Core) failWaiting(s *session) {
 		}
 	}
 }
+
+// boundProcesses has a node end all its processes that says it has more than it can have: those that are known, those
+// with its numbers, and some strangers. They are not looked at one by one.
+func (c *Core) boundProcesses(s *session) {
+	most := len(c.procs) + len(c.orphans) + maxStrangers
+	if !s.emptying {
+		most += s.numbers + s.numbers/3 // with the gaps (package pidmap)
+	}
+	inv := &s.inventory
+	if len(inv.PIDs) <= most {
+		return
+	}
+	c.log.Warn("node has more processes than it can have; all its processes are killed", "node", s.node, "processes", len(inv.PIDs))
+	s.emptying = true
+	inv.PIDs, inv.Births, inv.Parents, inv.Starting, inv.Stopped = nil, nil, nil, nil, nil
+}

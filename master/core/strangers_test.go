@@ -12,15 +12,20 @@ import (
 func TestManyStrangers(t *testing.T) {
 	for _, test := range []struct {
 		strangers, signals int
+		numbers            bool // the node has some
 		emptying           bool
 	}{
-		{100, 100, false},
-		{maxStrangers, maxStrangers, false},
-		{3 * maxStrangers, maxStrangers, true},
+		{100, 100, false, false},
+		{maxStrangers, maxStrangers, false, false},
+		{maxStrangers + 1, 0, false, true}, // more than the node can have at all
+		{maxStrangers + 1, maxStrangers, true, true},
 	} {
 		s := newScript(t)
-		s.inputs("node 0")
+		s.inputs("node 0 has 1048576+384")
 		var inventory wire.Inventory
+		if test.numbers {
+			inventory.Blocks = []wire.Block{{First: pidmap.Node, Count: 384}}
+		}
 		for i := range wire.PID(test.strangers) {
 			inventory.PIDs = append(inventory.PIDs, pidmap.Node+i)
 		}

@@ -140,7 +140,7 @@ func (m *muxed) Drop() error {
 func (m *muxed) drain() {
 	defer close(m.gone)
 	overdue := time.AfterFunc(openTime, func() {
-		if m.s.overdue.Add(1) > maxOverdue && m.s.onMaster() {
+		if m.s.overdue.Add(1) > maxOverdue && m.opened && m.s.onMaster() {
 			m.s.Close(errOverdue)
 		}
 	})
