@@ -26,6 +26,35 @@ type arrivals struct {
 	states map[client.NodeID]string
 	up     map[client.NodeID]bool
 	boots  map[client.NodeID]string
+	at     map[client.NodeID]time.Time // when one was seen to have been started anew
+	owed   map[place.Job]occasion      // of jobs whose files were late
+}
+
+// occasion is why a job may be due: nodes that have come, or the first look.
+type occasion struct {
+	came  map[client.NodeID]bool
+	first bool
+}
+
+// occasion returns that of a job now, with the one that it is owed.
+func (a *arrivals) occasion(j place.Job, came map[client.NodeID]bool, first bool) occasion {
+	owed := a.owed[j]
+	o := occasion{make(map[client.NodeID]bool), first || owed.first}
+	maps.Copy(o.came, owed.came)
+	maps.Copy(o.came, came)
+	return o
+}
+
+// owes keeps the occasion of a job whose file is late; late is false: it has come.
+func (a *arrivals) owes(j place.Job, o occasion, late bool) {
+	if !late {
+		delete(a.owed, j)
+		return
+	}
+	if a.owed == nil {
+		a.owed = make(map[place.Job]occasion)
+	}
+	a.owed[j] = o
 }
 
 // next takes in a node table, and returns the nodes that have come up since the last one. Nodes of
@@ -33,7 +62,7 @@ type arrivals struct {
 func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 	first := a.boots == nil
 	if first {
-		a.boots = make(map[client.NodeID]string)
+		a.boots, a.at = make(map[client.NodeID]string), make(map[client.NodeID]time.Time)
 	}
 	a.states, a.up, came = make(map[client.NodeID]string), make(map[client.NodeID]bool), make(map[client.NodeID]bool)
 	for _, n := range nodes {
@@ -44,15 +73,22 @@ func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 		a.up[n.ID] = true
 		if boot, seen := a.boots[n.ID]; !first && (!seen || boot != n.Boot) {
 			came[n.ID] = true
+			if seen {
+				a.at[n.ID] = time.Now()
+			}
 		}
 		a.boots[n.ID] = n.Boot
 	}
 	return came
 }
 
-// missed reports whether a supervisor does not know yet that its node is down.
+// noticed is within what time a supervisor knows of the end of a run: a lease, and what it takes to clear up.
+const noticed = 2 * time.Minute
+
+// missed reports whether a supervisor does not know yet that its node is down, or was.
 func (a *arrivals) missed(r place.Record) bool {
-	return r.State != life.Waiting && r.Placed && supervise.Gone(a.states[r.Node])
+	anew := a.at[r.Node]
+	return r.State != life.Waiting && r.Placed && (supervise.Gone(a.states[r.Node]) || r.Since.Before(anew) && time.Since(anew) < noticed)
 }
 
 // due reports whether a process of an autostart job must be started now. came means that one of its
@@ -134,10 +170,11 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 	}
 	reads.pass()
 	for _, j := range jobs {
+		o := a.occasion(j, came, first)
 		job, owner, err := reads.inTime(j)
-		if errors.Is(err, errLate) {
-			pending = true
-		}
+		late := errors.Is(err, errLate)
+		a.owes(j, o, late)
+		pending = pending || late
 		if err != nil || !job.Autostart {
 			continue // list prints the fault
 		}
@@ -147,7 +184,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 		}
 		for _, f := range job.Processes {
 			p := place.Process{Job: j, Process: f.Name}
-			comes := anyOf(ids, came)
+			comes := anyOf(ids, o.came)
 			started := starts.underWay(p, comes)
 			r, alive, err := lookAt(p)
 			switch {
@@ -156,7 +193,7 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 				pending = pending || a.missed(r)
 			case started:
 				pending = true
-			case due(r, comes, first, now):
+			case due(r, comes, o.first, now):
 				starts.begin(ctx, p, owner)
 			}
 		}

@@ -76,6 +76,43 @@ func TestMissed(t *testing.T) {
 	}
 }
 
+// TestMissedReboot has a node be there again before the supervisor of a process there has noticed that it was away.
+func TestMissedReboot(t *testing.T) {
+	var a arrivals
+	a.next([]client.Node{{ID: 0, State: "up", Boot: "a"}})
+	before := time.Now()
+	a.next([]client.Node{{ID: 0, State: "up", Boot: "b"}})
+	for since, want := range map[time.Time]bool{before: true, time.Now().Add(time.Millisecond): false} {
+		r := place.Record{Record: life.Record{State: life.Running, Since: since}, Placed: true}
+		if got := a.missed(r); got != want {
+			t.Errorf("a process that has run since %v: got %v, want %v", since, got, want)
+		}
+	}
+	a.at[0] = time.Now().Add(-noticed)
+	if a.missed(place.Record{Record: life.Record{State: life.Running}, Placed: true}) {
+		t.Error("the reboot was long ago")
+	}
+}
+
+// TestLateJobIsOwed has the file of a job come late: the job is started when it comes.
+func TestLateJobIsOwed(t *testing.T) {
+	var a arrivals
+	late, other := place.Job{Root: "/r", Name: "late"}, place.Job{Root: "/r", Name: "other"}
+	a.owes(late, a.occasion(late, map[client.NodeID]bool{3: true}, true), true)
+	a.owes(late, a.occasion(late, map[client.NodeID]bool{4: true}, false), true)
+	if o := a.occasion(other, nil, false); o.first || len(o.came) > 0 {
+		t.Errorf("another job has %+v", o)
+	}
+	o := a.occasion(late, nil, false)
+	if !o.first || !o.came[3] || !o.came[4] {
+		t.Errorf("it has %+v", o)
+	}
+	a.owes(late, o, false)
+	if o := a.occasion(late, nil, false); o.first || len(o.came) > 0 {
+		t.Errorf("it has %+v once more", o)
+	}
+}
+
 func TestDue(t *testing.T) {
 	now := boot{"this", time.Unix(1000, 0)}
 	record := func(s life.State, run uint64, since int64, cause life.Cause) place.Record {

@@ -15,8 +15,11 @@ var settings = map[int64]string{
 	unix.PROC_SUPER_MAGIC: "/proc", unix.SYSFS_MAGIC: "/sys", unix.SECURITYFS_MAGIC: "/sys/kernel/security",
 	unix.DEBUGFS_MAGIC: "/sys/kernel/debug", unix.TRACEFS_MAGIC: "/sys/kernel/tracing",
 	unix.CGROUP_SUPER_MAGIC: "control groups", unix.CGROUP2_SUPER_MAGIC: "control groups",
-	unix.SELINUX_MAGIC: "SELinux", unix.SMACK_MAGIC: "Smack",
+	unix.SELINUX_MAGIC: "SELinux", unix.SMACK_MAGIC: "Smack", fusectlMagic: "/sys/fs/fuse/connections",
 }
+
+// fusectlMagic is FUSE_CTL_SUPER_MAGIC (fs/fuse/control.c). Its files are of who has mounted.
+const fusectlMagic = 0x65735543
 
 // names are those of the descriptors of a request.
 var names = [descriptors]string{"standard input", "standard output", "standard error"}

@@ -52,13 +52,30 @@ func (r *root) put(fd int, path string, attributes uint64) error {
 // link returns a path that leads to the file of a descriptor.
 func link(fd int) string { return fmt.Sprintf("/proc/thread-self/fd/%d", fd) }
 
-// find opens the file that the job will see at a path.
+// find opens the file that the job will see at a path. Below the directories for what jobs keep, where users can
+// exchange what is there, no symbolic link is followed.
 func (r *root) find(path string) (fd int, err error) {
+	for _, kept := range []string{"data", "store", "sys/log"} {
+		base := filepath.Join(r.Root, kept)
+		rel, err := filepath.Rel(base, path)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			continue
+		}
+		dir, err := openFrom(r.top, base, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
+		if err != nil {
+			return -1, err
+		}
+		defer unix.Close(dir)
+		return openFrom(dir, rel, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS)
+	}
+	return openFrom(r.top, path, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
+}
+
+// openFrom opens a path from a directory on.
+func openFrom(dir int, path string, resolve uint64) (fd int, err error) {
 	const tries = 100 // EAGAIN: another process renames directories
 	for range tries {
-		fd, err = unix.Openat2(r.top, path, &unix.OpenHow{
-			Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
-		})
+		fd, err = unix.Openat2(dir, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve})
 		if !errors.Is(err, unix.EAGAIN) {
 			break
 		}

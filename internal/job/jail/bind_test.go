@@ -98,3 +98,52 @@ func TestBindSeesChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestFindFollowsNoLinkBelowData has a directory on the path be a link, as a user can make it at any moment: below the
+// directories for what jobs keep it is not followed, and nothing is made behind it. The directories themselves may be links.
+func TestFindFollowsNoLinkBelowData(t *testing.T) {
+	base := t.TempDir()
+	path := func(elements ...string) string { return filepath.Join(append([]string{base}, elements...)...) }
+	for _, dir := range []string{"disk/job", "others", "jobs"} {
+		if err := os.MkdirAll(path(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"data": "disk", "disk/job/a": path("others"), "jobs/a": path("others")} {
+		if err := os.Symlink(to, path(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ownthread.Do(func() error {
+		if err := isolate(); err != nil {
+			return err
+		}
+		r, err := newRoot(&spec.Spec{Root: base})
+		if err != nil {
+			return err
+		}
+		for _, test := range []struct {
+			path string
+			want error
+		}{
+			{path("data/job/new"), nil},
+			{path("jobs/a/new"), nil},
+			{path("data/job/a"), unix.ELOOP},
+			{path("data/job/a/b"), unix.ELOOP},
+		} {
+			fd, err := r.point(test.path, true)
+			if err == nil {
+				unix.Close(fd)
+			}
+			if !errors.Is(err, test.want) {
+				t.Errorf("%s: got %v, want %v", test.path, err, test.want)
+			}
+		}
+		if _, err := os.Lstat(path("others/b")); err == nil {
+			t.Error("a directory was made behind the link")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -63,7 +63,12 @@ func (j Job) Open() (*os.File, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: j.File(), Err: err}
 	}
-	return os.NewFile(uintptr(fd), j.File()), nil
+	f := os.NewFile(uintptr(fd), j.File())
+	if err := ownerHolds(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // Logs returns the path of the directory of the job's logs, Events that of the log with the events

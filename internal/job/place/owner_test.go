@@ -1,0 +1,99 @@
+package place
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// jobIn makes a job with a file below a directory.
+func jobIn(t *testing.T, root string) Job {
+	t.Helper()
+	j := Job{root, "web"}
+	if err := os.MkdirAll(filepath.Dir(j.File()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(j.File(), []byte("processes: []\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestOwnerOfLink has the job file be a hard link.
+func TestOwnerOfLink(t *testing.T) {
+	j := jobIn(t, t.TempDir())
+	f, err := j.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if err := os.Link(j.File(), filepath.Join(j.Root, "other")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Open(); err == nil || !strings.Contains(err.Error(), "is a hard link") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// serveAs mounts a directory over another as a user would with FUSE.
+func serveAs(t *testing.T, user int, dir, over string) {
+	t.Helper()
+	device, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // the server's, which closes it
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%[2]d,allow_other", device, user)
+	if err := unix.Mount("test", over, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(over, unix.MNT_DETACH) })
+	root, err := fs.NewLoopbackRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := fuse.NewServer(fs.NewNodeFS(root, nil), fmt.Sprintf("/dev/fd/%d", device), &fuse.MountOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		server.Serve()
+	}()
+	t.Cleanup(func() {
+		if err := unix.Unmount(over, 0); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
+	if err := server.WaitMount(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOwnerOnFUSE has the directory of a job be a file system of a user's, which says that root owns the job file, and of
+// root's.
+func TestOwnerOnFUSE(t *testing.T) {
+	for user, want := range map[int]string{0: "", 1234: "a file system that user 1234 has mounted"} {
+		root, dir := t.TempDir(), t.TempDir()
+		j := jobIn(t, dir)
+		over := Job{root, j.Name}
+		if err := os.MkdirAll(over.Dir(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		serveAs(t, user, j.Dir(), over.Dir())
+		f, err := over.Open()
+		if err == nil {
+			f.Close()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("mounted by %d: got %v, want %q", user, err, want)
+		}
+	}
+}
