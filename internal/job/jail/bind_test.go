@@ -103,17 +103,7 @@ func TestBindSeesChanges(t *testing.T) {
 // directories for what jobs keep it is not followed, and nothing is made behind it. The directories themselves may be links.
 func TestFindFollowsNoLinkBelowData(t *testing.T) {
 	base := t.TempDir()
-	path := func(elements ...string) string { return filepath.Join(append([]string{base}, elements...)...) }
-	for _, dir := range []string{"disk/job", "others", "jobs"} {
-		if err := os.MkdirAll(path(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for link, to := range map[string]string{"data": "disk", "disk/job/a": path("others"), "jobs/a": path("others")} {
-		if err := os.Symlink(to, path(link)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	path := func(rel string) string { return filepath.Join(base, rel) }
 	if err := ownthread.Do(func() error {
 		if err := isolate(); err != nil {
 			return err
@@ -122,16 +112,26 @@ func TestFindFollowsNoLinkBelowData(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		for _, dir := range []string{"disk/job", "others", "jobs"} {
+			if err := os.MkdirAll(r.dir+path(dir), 0o755); err != nil {
+				return err
+			}
+		}
+		for link, to := range map[string]string{"data": "disk", "disk/job/a": path("others"), "jobs/a": path("others")} {
+			if err := os.Symlink(to, r.dir+path(link)); err != nil {
+				return err
+			}
+		}
 		for _, test := range []struct {
 			path string
 			want error
 		}{
-			{path("data/job/new"), nil},
-			{path("jobs/a/new"), nil},
-			{path("data/job/a"), unix.ELOOP},
-			{path("data/job/a/b"), unix.ELOOP},
+			{"data/job/new", nil},
+			{"jobs/a/new", nil},
+			{"data/job/a", unix.ELOOP},
+			{"data/job/a/b", unix.ELOOP},
 		} {
-			fd, err := r.point(test.path, true)
+			fd, err := r.point(path(test.path), true)
 			if err == nil {
 				unix.Close(fd)
 			}
@@ -139,7 +139,10 @@ func TestFindFollowsNoLinkBelowData(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", test.path, err, test.want)
 			}
 		}
-		if _, err := os.Lstat(path("others/b")); err == nil {
+		if _, err := os.Lstat(r.dir + path("others/new")); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(r.dir + path("others/b")); err == nil {
 			t.Error("a directory was made behind the link")
 		}
 		return nil
