@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bproc/test/cluster"
 )
 
 // TestJobLife has the cases of how jobs' processes start and end.
@@ -241,6 +243,25 @@ var jobRestarts = []jobCase{
 	{"no restart without a rule", func(j *jobs, n string) {
 		j.start(n, "exit 1")
 		j.await(n, "failed", func(k jobStatus) bool { return k.State == "failed" && k.Runs == 1 })
+	}},
+	{"restart that is asked to end while the process ends", func(j *jobs, n string) {
+		j.start(n, "trap 'sleep 1; exit' TERM; echo run; while :; do sleep 0.1; done")
+		restart := j.Front.Command(j.t.Context(), cluster.Root, "env", "BPJOB_ROOT="+jobRoot, "bpjob", "restart", "-N", j.at(), n)
+		if err := restart.Start(); err != nil {
+			j.t.Fatal(err)
+		}
+		j.await(n, "stopping", func(k jobStatus) bool { return k.State == "stopping" })
+		pid, err := restart.PID()
+		if err == nil {
+			err = j.Front.Kill(pid, unix.SIGTERM)
+		}
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		if err := restart.Wait(); err == nil {
+			j.t.Error("the command has ended with 0 after SIGTERM")
+		}
+		j.await(n, "running again", func(k jobStatus) bool { return k.State == "running" && k.Runs == 2 })
 	}},
 	{"restart on failure", func(j *jobs, n string) {
 		j.start(n, "echo run; test -e $TMPDIR/2 && exit 0; test -e $TMPDIR/1 && touch $TMPDIR/2; touch $TMPDIR/1; exit 1", "restart: {when: on-failure, delay: 100ms}")

@@ -29,6 +29,7 @@ type chosen struct {
 	owner   uint32 // of the job file
 	caller  uint32 // the user who asks
 	wanted  string // nodes of the command line
+	release func() // lets signals act that are held until the supervisor has been started
 }
 
 // at returns the place of a process. As with bpm, the default process has the name of its job.
@@ -102,7 +103,7 @@ func (c *Command) choose(ctx context.Context, s selection) (*chosen, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("process %q not present in job configuration (%s)", p.Process, p.File())
 	}
-	ch := &chosen{p, job, job.Processes[i], owner, c.caller, s.nodes}
+	ch := &chosen{p, job, job.Processes[i], owner, c.caller, s.nodes, func() {}}
 	if c.BPM {
 		if ch.wanted, err = ownNode(ctx); err != nil {
 			return nil, err

@@ -101,14 +101,25 @@ func (c *Command) awaitStart(ctx context.Context, ch *chosen) (running bool, err
 			if _, err := c.supervisor(ch); err != nil { // before the wait is ended
 				return false, err
 			}
-			return false, c.end(ctx, ch.place)
+			return false, c.endForStart(ctx, ch)
 		}
 	}
+}
+
+// endForStart ends a process and its supervisor. Signals are held until another supervisor has been started.
+func (c *Command) endForStart(ctx context.Context, ch *chosen) error {
+	ch.release = holdSignals()
+	err := c.end(ctx, ch.place)
+	if err != nil {
+		ch.release()
+	}
+	return err
 }
 
 // startSupervisor starts a supervisor, and returns when the process runs. The supervisor has its lock
 // from the beginning: if this start is broken off, a stop finds it.
 func (c *Command) startSupervisor(ch *chosen) error {
+	defer ch.release()
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -131,6 +142,7 @@ func (c *Command) startSupervisor(ch *chosen) error {
 	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{reportFD - 3: to, lockFD - 3: lock.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
+	ch.release()
 	to.Close()
 	lock.Close()
 	if err != nil {

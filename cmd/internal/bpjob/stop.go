@@ -95,7 +95,7 @@ func (c *Command) restart(ctx context.Context, s selection) error {
 	return c.request(ch.place, func(c *Command) error {
 		alive, err := ch.place.Supervised()
 		if err == nil && alive {
-			err = c.end(ctx, ch.place)
+			err = c.endForStart(ctx, ch)
 		}
 		if err != nil {
 			return err
