@@ -63,12 +63,15 @@ func (j Job) Open() (*os.File, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: j.File(), Err: err}
 	}
-	f := os.NewFile(uintptr(fd), j.File())
-	if err := ownerHolds(f); err != nil {
-		f.Close()
+	// Go would have the kernel poll a descriptor that does not block, which who serves a FUSE file system can hold up.
+	if err = ownerHolds(fd, j.File()); err == nil {
+		err = unix.SetNonblock(fd, false)
+	}
+	if err != nil {
+		unix.Close(fd)
 		return nil, err
 	}
-	return f, nil
+	return os.NewFile(uintptr(fd), j.File()), nil
 }
 
 // Logs returns the path of the directory of the job's logs, Events that of the log with the events
