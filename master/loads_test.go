@@ -56,3 +56,25 @@ func TestLoads(t *testing.T) {
 		}
 	})
 }
+
+// TestLaunchesHaveRoom has a launch with many empty variables, which are short on the wire: it has room for what it takes in
+// memory, in place of that for the request, till its command is not needed any more.
+func TestLaunchesHaveRoom(t *testing.T) {
+	const variables = 7000
+	m := new(Master)
+	c := &clientConn{m: m, settled: func() {}}
+	bytes := memoryFor(&wire.Command{Env: make([]string, variables)}, make([]string, 1))
+	if bytes < (variables+1)*stringHeader {
+		t.Fatalf("%d variables take %d bytes", variables+1, bytes)
+	}
+	if err := c.admitLaunch(t.Context(), bytes); err != nil {
+		t.Fatal(err)
+	}
+	if mine := m.loads.of[0]; mine == nil || mine.room.TryAcquire(int64(maxLoad-bytes+1)) || !mine.room.TryAcquire(int64(maxLoad-bytes)) {
+		t.Errorf("the launch has not taken %d bytes", bytes)
+	}
+	c.settled()
+	if len(m.loads.of) > 0 {
+		t.Error("its room is not given back")
+	}
+}

@@ -93,3 +93,21 @@ func TestManyTexts(t *testing.T) {
 		}
 	})
 }
+
+// TestKeys lets one that is not known as a node yet cause the same records again and again.
+func TestKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		log := slog.New(sparselog.New(slog.NewTextHandler(&b, nil)))
+		for range 1000 {
+			log.With("key", "a").Info("link is not known")
+		}
+		log.With("key", "b").Info("link is not known")
+		if n := strings.Count(b.String(), "key=a"); n != 20 {
+			t.Errorf("%d records of one key, want 20", n)
+		}
+		if n := strings.Count(b.String(), "key=b"); n != 1 {
+			t.Errorf("%d records of another key, want 1", n)
+		}
+	})
+}
