@@ -130,9 +130,11 @@ func TestLook(t *testing.T) {
 func TestLookEnds(t *testing.T) {
 	for name, spoil := range map[string]func(client, node net.Conn) error{
 		"client": func(client, _ net.Conn) error { return wire.Write(client, 0, new(wire.KillAll)) },
-		"node": func(_, node net.Conn) error {
-			_ = wire.Write(node, 0, new(wire.KillAll)) // no more is read than its header
-			return nil
+		"node": func(_, node net.Conn) error { // no more is read than this
+			var header [wire.HeaderSize]byte
+			wire.Header{Type: wire.TypeNodeList, Length: wire.MaxCommand}.Put(header[:])
+			_, err := node.Write(header[:])
+			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
