@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"bproc/test/cluster"
 )
 
-// footprint is the memory of daemons in KiB, by name: what each would free if it ended.
+// footprint is the memory of daemons in KiB, by name, without that of their programs.
 type footprint map[string]int
 
 // remembering are the daemons whose memory is watched, by their names in /proc.
@@ -28,7 +29,7 @@ func footprintOf(c *cluster.Cluster, node int) (footprint, error) {
 				return nil, err
 			}
 			for _, p := range procs {
-				kib, err := proportional(m, p.PID)
+				kib, err := memoryOf(m, p.PID)
 				if err != nil {
 					return nil, err
 				}
@@ -39,18 +40,28 @@ func footprintOf(c *cluster.Cluster, node int) (footprint, error) {
 	return f, nil
 }
 
-// proportional returns the memory of a process, with its share of shared pages.
-func proportional(m *cluster.Machine, pid int) (int, error) {
+// own are the parts of smaps_rollup (proc_pid_smaps(5)) that a process has for itself. Pages of its program are not
+// among them: other clusters share them, and when one of those ends, each that is left has a larger part.
+var own = regexp.MustCompile(`(?m)^Pss_(?:Anon|Shmem): +(\d+) kB$`)
+
+// memoryOf returns the memory of a process, in KiB.
+func memoryOf(m *cluster.Machine, pid int) (kib int, err error) {
 	text, err := m.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(text), "\nPss:")
-	fields := strings.Fields(rest)
-	if len(fields) == 0 {
+	parts := own.FindAllSubmatch([]byte(text), -1)
+	if len(parts) != 2 {
 		return 0, fmt.Errorf("memory of %d: %q", pid, text)
 	}
-	return strconv.Atoi(fields[0])
+	for _, part := range parts {
+		n, err := strconv.Atoi(string(part[1]))
+		if err != nil {
+			return 0, err
+		}
+		kib += n
+	}
+	return kib, nil
 }
 
 // garbage is how much memory of a Go program without much to do is garbage, at most, in KiB: there is
