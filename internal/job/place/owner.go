@@ -50,8 +50,11 @@ func mountedBy(fd int) (user string, err error) {
 		return "", fmt.Errorf("its mount: %w", err)
 	}
 	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) { return m.ID != id, m.ID == id })
-	if err != nil || len(mounts) != 1 {
-		return "", fmt.Errorf("mount %d is not found: %w", id, err)
+	if err != nil {
+		return "", err
+	}
+	if len(mounts) != 1 {
+		return "", fmt.Errorf("mount %d is not one of this mount namespace", id)
 	}
 	_, rest, _ = strings.Cut(mounts[0].VFSOptions, "user_id=")
 	user, _, _ = strings.Cut(rest, ",")

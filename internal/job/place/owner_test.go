@@ -99,3 +99,23 @@ func TestOwnerOnFUSE(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnerOnUnknownMount has the job file be on a file system that is not mounted anywhere here.
+func TestOwnerOnUnknownMount(t *testing.T) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigCreate(fs); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if user, err := mountedBy(fd); err == nil || !strings.HasSuffix(err.Error(), "is not one of this mount namespace") {
+		t.Errorf("got user %q, %v", user, err)
+	}
+}
