@@ -32,6 +32,8 @@ type clientConn struct {
 
 	event uint64 // of that node, after which who is known
 
+	ends <-chan struct{} // closed when the master ends, or the session with that node; nothing is answered after that
+
 	pid    wire.PID // of its process, once the core has said so; under state.mu
 	asked  uint64   // how often the core has had the stream of its process opened; under state.mu
 	opened uint64   // which of these times it was
@@ -52,7 +54,7 @@ func (c *clientConn) serve(ctx context.Context) { c.serveAsked(ctx, ctx) }
 
 // serveAsked is serve for a connection whose request is waited for until asking ends.
 func (c *clientConn) serveAsked(ctx, asking context.Context) {
-	c.settled = func() {}
+	c.settled, c.ends = func() {}, ctx.Done()
 	defer c.conn.Close()
 	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
 	defer stop()
@@ -153,9 +155,17 @@ func versionOf(m wire.Message) uint16 {
 	return wire.Version
 }
 
+// errEnds is why a client has no answer. It asks the next master.
+var errEnds = errors.New("the master ends, or the session with the client's node")
+
 // reply answers a client, which must read that in time: its connection takes a
-// descriptor from others.
+// descriptor from others. What fails because the master ends is no answer.
 func (c *clientConn) reply(m wire.Message) error {
+	select {
+	case <-c.ends:
+		return errEnds
+	default:
+	}
 	if err := c.conn.SetWriteDeadline(time.Now().Add(replyTime)); err != nil {
 		return err
 	}

@@ -2,7 +2,10 @@ package master
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"reflect"
 	"runtime"
 	"strings"
@@ -232,6 +235,47 @@ func TestAnswersHaveRoom(t *testing.T) {
 		if len(m.loads.of) > 0 {
 			t.Errorf("%d bytes: room is taken: %v", bytes, m.loads.of)
 		}
+	}
+}
+
+// open is a connection that Close leaves open.
+type open struct{ *net.UnixConn }
+
+func (open) Close() error { return nil }
+
+// TestNoAnswerAtTheEnd has the master end while a request waits for room. The client is not told that there is none: it
+// asks the next master.
+func TestNoAnswerAtTheEnd(t *testing.T) {
+	master, client := socketPair(t)
+	m := &Master{log: slog.New(slog.DiscardHandler), seats: newSeats(enough)}
+	release, err := m.loads.take(t.Context(), 7, maxLoad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		(&clientConn{m: m, log: m.log, conn: open{master}, who: core.Caller{UID: 7}, spoken: func() {}}).serve(ctx)
+	}()
+	if err := wire.Write(client, 0, &wire.Run{Version: wire.Version, Launch: 1, Command: wire.Command{Argv: []string{"true"}}}); err != nil {
+		t.Fatal(err)
+	}
+	waiting := func() bool {
+		m.loads.mu.Lock()
+		defer m.loads.mu.Unlock()
+		return m.loads.of[7].users == 2
+	}
+	for !waiting() {
+		runtime.Gosched()
+	}
+	end()
+	<-served
+	master.Close()
+	if answer, _, err := wire.NewReader(client).Read(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %+v, %v, want the end of the connection", answer, err)
 	}
 }
 

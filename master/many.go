@@ -120,7 +120,7 @@ func (a *many) add() bool {
 		a.c.log.Debug("a connection for a client could not be made", "err", err)
 		return false
 	}
-	c := &clientConn{m: a.c.m, log: a.c.log, conn: conn, who: a.c.who, spoken: func() {}, steps: make(chan step, maxSteps)}
+	c := &clientConn{m: a.c.m, log: a.c.log, conn: conn, who: a.c.who, ends: a.c.ends, spoken: func() {}, steps: make(chan step, maxSteps)}
 	c.settled = sync.OnceFunc(func() {
 		if a.left.Add(-1) == 0 {
 			a.c.settled()
