@@ -196,7 +196,7 @@ func (c *clientConn) withRoom(ctx context.Context, bytes int, answer func() wire
 		return err
 	}
 	defer leave()
-	release, err := c.m.loads.take(ctx, c.payer(), min(bytes, maxLoad))
+	release, err := c.m.answers.take(ctx, c.payer(), bytes)
 	if err != nil {
 		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "answers to this user take too much memory"))
 	}

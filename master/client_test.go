@@ -188,13 +188,13 @@ func TestTooManyNodes(t *testing.T) {
 	}
 }
 
-// TestAnswersHaveRoom has a user whose requests take all room. A long answer is given when there is room
+// TestAnswersHaveRoom has a user whose answers take all room. A long answer is given when there is room
 // again, a short one at once.
 func TestAnswersHaveRoom(t *testing.T) {
 	for bytes, waits := range map[int]bool{smallLoad: false, smallLoad + 1: true, 2 * maxLoad: true} {
 		master, client := socketPair(t)
 		m := &Master{log: slog.New(slog.DiscardHandler), seats: newSeats(enough)}
-		release, err := m.loads.take(t.Context(), 7, maxLoad)
+		release, err := m.answers.take(t.Context(), 7, maxLoad)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,9 +208,9 @@ func TestAnswersHaveRoom(t *testing.T) {
 			})
 		}()
 		users := func() int {
-			m.loads.mu.Lock()
-			defer m.loads.mu.Unlock()
-			return m.loads.of[7].users
+			m.answers.mu.Lock()
+			defer m.answers.mu.Unlock()
+			return m.answers.of[7].users
 		}
 		for waits && users() != 2 {
 			runtime.Gosched()
@@ -232,8 +232,8 @@ func TestAnswersHaveRoom(t *testing.T) {
 				t.Errorf("%d bytes: %v", bytes, err)
 			}
 		}
-		if len(m.loads.of) > 0 {
-			t.Errorf("%d bytes: room is taken: %v", bytes, m.loads.of)
+		if len(m.answers.of) > 0 {
+			t.Errorf("%d bytes: room is taken: %v", bytes, m.answers.of)
 		}
 	}
 }

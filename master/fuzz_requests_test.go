@@ -139,12 +139,15 @@ func hearAll(client net.Conn) (all []byte) {
 // free fails if something of a request is left.
 func (a *asked) free() {
 	a.t.Helper()
-	a.m.loads.mu.Lock()
-	loads := len(a.m.loads.of)
-	a.m.loads.mu.Unlock()
+	users := 0
+	for _, l := range []*loads{&a.m.loads, &a.m.answers} {
+		l.mu.Lock()
+		users += len(l.of)
+		l.mu.Unlock()
+	}
 	looks, births := len(a.m.viewers.count), len(a.m.births.waiting.count)
-	if seats := a.m.seats.shares.Taken(); loads != 0 || looks != 0 || births != 0 || seats != 0 {
-		a.t.Errorf("left are loads of %d users, looks of %d, %d who wait for births, %d seats", loads, looks, births, seats)
+	if seats := a.m.seats.shares.Taken(); users != 0 || looks != 0 || births != 0 || seats != 0 {
+		a.t.Errorf("left are loads of %d users, looks of %d, %d who wait for births, %d seats", users, looks, births, seats)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 // errLoad is the answer to a request that found no room in time.
 var errLoad = fmt.Errorf("%w: requests of this user with %d MiB are under way", unix.EAGAIN, maxLoad>>20)
 
-// loads are the bytes of requests, by user, and by node for requests of its processes. A user who
+// loads are the bytes of requests, or of answers, by user, and by node for its processes. A user who
 // has taken all the room waits; others do not.
 type loads struct {
 	mu sync.Mutex
@@ -37,20 +37,35 @@ type userLoad struct {
 
 // take takes room for a request, and waits until there is some. release may be called again.
 func (l *loads) take(ctx context.Context, who int64, bytes int) (release func(), err error) {
-	mine := l.enter(who)
-	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoad)
-	defer cancel()
-	if mine.room.Acquire(ctx, int64(bytes)) != nil {
-		l.leave(who, mine)
-		return func() {}, context.Cause(ctx)
+	releases, err := l.takeAll(ctx, who, []int{bytes})
+	if err != nil {
+		return func() {}, err
 	}
-	return sync.OnceFunc(func() {
-		mine.room.Release(int64(bytes))
-		l.leave(who, mine)
-	}), nil
+	return releases[0], nil
 }
 
-func (l *loads) enter(who int64) *userLoad {
+// takeAll takes room for several requests at once, which each gives back by itself. What they take together is at most
+// maxLoad.
+func (l *loads) takeAll(ctx context.Context, who int64, bytes []int) (releases []func(), err error) {
+	mine, all := l.enter(who, len(bytes)), 0
+	for _, n := range bytes {
+		n = min(n, maxLoad-all)
+		all += n
+		releases = append(releases, sync.OnceFunc(func() {
+			mine.room.Release(int64(n))
+			l.leave(who, mine, 1)
+		}))
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoad)
+	defer cancel()
+	if mine.room.Acquire(ctx, int64(all)) != nil {
+		l.leave(who, mine, len(bytes))
+		return nil, context.Cause(ctx)
+	}
+	return releases, nil
+}
+
+func (l *loads) enter(who int64, requests int) *userLoad {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	mine := l.of[who]
@@ -61,14 +76,14 @@ func (l *loads) enter(who int64) *userLoad {
 		}
 		l.of[who] = mine
 	}
-	mine.users++
+	mine.users += requests
 	return mine
 }
 
-func (l *loads) leave(who int64, mine *userLoad) {
+func (l *loads) leave(who int64, mine *userLoad, requests int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if mine.users--; mine.users == 0 {
+	if mine.users -= requests; mine.users == 0 {
 		delete(l.of, who)
 	}
 }
@@ -81,12 +96,13 @@ func memoryFor(m *wire.Command, env []string) int {
 // leastLaunch is what a launch takes in memory in any case, about, in bytes.
 const leastLaunch = 512
 
-// admitLaunch takes room for launches that have been read, of so many bytes of memory, in place of that for the request.
-// It is not kept while waiting: others of the user may wait for it in the same way.
-func (c *clientConn) admitLaunch(ctx context.Context, bytes int) (err error) {
+// admitLaunch takes room for launches that have been read, of so many bytes of memory each, in place of that for the
+// request. It is not kept while waiting: others of the user may wait for it in the same way.
+func (c *clientConn) admitLaunch(ctx context.Context, bytes ...int) (releases []func(), err error) {
 	c.settled()
-	if c.settled, err = c.m.loads.take(ctx, c.payer(), min(bytes, maxLoad)); err != nil {
-		return errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory"))
+	c.settled = func() {}
+	if releases, err = c.m.loads.takeAll(ctx, c.payer(), bytes); err != nil {
+		return nil, errors.Join(err, c.failed(wire.StageRequest, unix.EAGAIN, "requests of this user take too much memory"))
 	}
-	return nil
+	return releases, nil
 }

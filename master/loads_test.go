@@ -57,24 +57,55 @@ func TestLoads(t *testing.T) {
 	})
 }
 
-// TestLaunchesHaveRoom has a launch with many empty variables, which are short on the wire: it has room for what it takes in
-// memory, in place of that for the request, till its command is not needed any more.
+// TestLaunchesHaveRoom has launches with many empty variables, which are short on the wire: they have room for what they take
+// in memory, in place of that for the request, each till its command is not needed any more.
 func TestLaunchesHaveRoom(t *testing.T) {
 	const variables = 7000
 	m := new(Master)
-	c := &clientConn{m: m, settled: func() {}}
+	settled := false
+	c := &clientConn{m: m, settled: func() { settled = true }}
 	bytes := memoryFor(&wire.Command{Env: make([]string, variables)}, make([]string, 1))
 	if bytes < (variables+1)*stringHeader {
 		t.Fatalf("%d variables take %d bytes", variables+1, bytes)
 	}
-	if err := c.admitLaunch(t.Context(), bytes); err != nil {
+	releases, err := c.admitLaunch(t.Context(), bytes, leastLaunch)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if mine := m.loads.of[0]; mine == nil || mine.room.TryAcquire(int64(maxLoad-bytes+1)) || !mine.room.TryAcquire(int64(maxLoad-bytes)) {
-		t.Errorf("the launch has not taken %d bytes", bytes)
+	if !settled {
+		t.Error("the room for the request is kept")
 	}
-	c.settled()
+	for taken := bytes + leastLaunch; taken > 0; taken = leastLaunch {
+		if mine := m.loads.of[0]; mine == nil || mine.room.TryAcquire(int64(maxLoad-taken+1)) || !mine.room.TryAcquire(int64(maxLoad-taken)) {
+			t.Fatalf("the launches have not taken %d bytes", taken)
+		}
+		m.loads.of[0].room.Release(int64(maxLoad - taken))
+		if taken == leastLaunch {
+			break
+		}
+		releases[0]()
+	}
+	releases[1]()
 	if len(m.loads.of) > 0 {
-		t.Error("its room is not given back")
+		t.Error("room is not given back")
+	}
+}
+
+// TestLaunchesBeyondAllRoom has launches that take more than there is: they wait till all is free.
+func TestLaunchesBeyondAllRoom(t *testing.T) {
+	var l loads
+	releases, err := l.takeAll(t.Context(), 1, []int{maxLoad - 1, 2, maxLoad})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mine := l.of[1]; mine.room.TryAcquire(1) {
+		t.Error("there is room left")
+	}
+	for _, release := range releases {
+		release()
+		release()
+	}
+	if len(l.of) > 0 {
+		t.Error("room is not given back")
 	}
 }

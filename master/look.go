@@ -226,7 +226,7 @@ func (l *looked) admitAnswer(ctx context.Context, bytes int) (err error) {
 	if l.from == nil || bytes <= smallLoad {
 		return nil
 	}
-	if l.release, err = l.m.loads.take(ctx, l.payer(), bytes); err != nil {
+	if l.release, err = l.m.answers.take(ctx, l.payer(), bytes); err != nil {
 		return err
 	}
 	return l.stream.SetReadDeadline(time.Now().Add(firstFrame))

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +24,6 @@ type many struct {
 	c       *clientConn
 	kin     kin
 	members []*member
-	left    atomic.Int32  // members that need the room of the request
 	taken   chan struct{} // closed when nothing is on its way to the client
 }
 
@@ -51,24 +49,23 @@ func (c *clientConn) runMany(ctx context.Context, m *wire.RunMany) error {
 		return err
 	}
 	defer leave()
-	memory := 0
-	for _, one := range m.Runs { // each is sent to its node, with all of it
-		memory += memoryFor(&m.Command, one.Env)
+	memory := make([]int, len(m.Runs))
+	for i, one := range m.Runs { // each is sent to its node, with all of it
+		memory[i] = memoryFor(&m.Command, one.Env)
 	}
-	if err := c.admitLaunch(ctx, memory); err != nil {
+	releases, err := c.admitLaunch(ctx, memory...)
+	if err != nil {
 		return err
 	}
-	defer func() { c.settled() }()
 	all := &many{c: c, taken: make(chan struct{})}
-	for range m.Runs {
-		if !all.add() {
-			break
+	for i, release := range releases {
+		if len(all.members) < i || !all.add(release) {
+			release()
 		}
 	}
 	if len(all.members) == 0 {
 		return c.failed(wire.StageRequest, unix.EMFILE, "the master has no room for a connection")
 	}
-	all.left.Store(int32(len(all.members)))
 	inputs := all.runs(m)
 	m.Command, m.Runs = wire.Command{}, nil // processes may run for months
 	if err = all.handOver(conn); err == nil {
@@ -108,8 +105,8 @@ func checkMany(m *wire.RunMany) error {
 	return nil
 }
 
-// add adds a member, and reports whether there was room for it.
-func (a *many) add() bool {
+// add adds a member whose room is given back with release, and reports whether there was a seat for it.
+func (a *many) add(release func()) bool {
 	seats, payer := a.c.m.seats.shares, a.c.payer()
 	if !seats.Take(payer, 2) {
 		return false
@@ -120,12 +117,7 @@ func (a *many) add() bool {
 		a.c.log.Debug("a connection for a client could not be made", "err", err)
 		return false
 	}
-	c := &clientConn{m: a.c.m, log: a.c.log, conn: conn, who: a.c.who, ends: a.c.ends, spoken: func() {}, steps: make(chan step, maxSteps)}
-	c.settled = sync.OnceFunc(func() {
-		if a.left.Add(-1) == 0 {
-			a.c.settled()
-		}
-	})
+	c := &clientConn{m: a.c.m, log: a.c.log, conn: conn, who: a.c.who, ends: a.c.ends, spoken: func() {}, settled: release, steps: make(chan step, maxSteps)}
 	a.members = append(a.members, &member{of: a, conn: c, client: client, leave: a.c.m.state.enterClient(c)})
 	return true
 }

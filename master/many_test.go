@@ -129,7 +129,7 @@ func TestRunManyNotTaken(t *testing.T) {
 		m := newMade(t, 3)
 		master, client := socketPair(t)
 		all := &many{c: &clientConn{m: m, log: m.log, conn: master}}
-		if !all.add() {
+		if !all.add(func() {}) {
 			t.Fatal("no room")
 		}
 		if err := all.handOver(master); err != nil {

@@ -51,7 +51,8 @@ type Master struct {
 	nodes      *nodeup.Runner
 	seats      *seats
 	cuts       *cuts
-	loads      loads
+	loads      loads // of requests
+	answers    loads // of lists, and of looks from nodes
 	here       *here
 	reloads    reloads
 	keeper     atomic.Pointer[keeperConn] // the last

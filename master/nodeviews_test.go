@@ -88,14 +88,14 @@ func TestNodeIsToldNoEnvironments(t *testing.T) {
 	receive(t, l.node(), 0, &wire.Show{From: &node})
 }
 
-// TestLooksOfNodesHaveRoom has a node whose requests and looks take all its room. A long answer to
+// TestLooksOfNodesHaveRoom has a node whose looks take all its room. A long answer to
 // another look is taken when there is room again; it takes room until it has been passed on.
 func TestLooksOfNodesHaveRoom(t *testing.T) {
 	l := newLookedAt(t)
 	master, client := socketPair(t)
 	from := &slaveConn{node: 5}
 	c := &clientConn{m: l.m, log: l.m.log, conn: master, from: from, spoken: func() {}}
-	release, err := l.m.loads.take(t.Context(), c.payer(), maxLoad)
+	release, err := l.m.answers.take(t.Context(), c.payer(), maxLoad)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +112,9 @@ func TestLooksOfNodesHaveRoom(t *testing.T) {
 	sent := make(chan error, 1)
 	go func() { sent <- wire.Write(node, 0, long) }()
 	users := func() int {
-		l.m.loads.mu.Lock()
-		defer l.m.loads.mu.Unlock()
-		if mine := l.m.loads.of[c.payer()]; mine != nil {
+		l.m.answers.mu.Lock()
+		defer l.m.answers.mu.Unlock()
+		if mine := l.m.answers.of[c.payer()]; mine != nil {
 			return mine.users
 		}
 		return 0

@@ -28,10 +28,12 @@ func (c *clientConn) run(ctx context.Context, m *wire.Run) error {
 		return err
 	}
 	defer leave()
-	if err := c.admitLaunch(ctx, memoryFor(&m.Command, nil)); err != nil {
+	releases, err := c.admitLaunch(ctx, memoryFor(&m.Command, nil))
+	if err != nil {
 		return err
 	}
-	defer func() { c.settled() }()
+	c.settled = releases[0]
+	defer c.settled()
 	c.wantsEnded(m.Report)
 	from, err := c.nests(ctx, m)
 	if err != nil {

@@ -112,7 +112,7 @@ func (c *Cmd) begin(r *remote) {
 
 // run asks the master to start the command in place of the ghost, together with others if it has a place there. If the
 // connection breaks before there is an answer, the next master is asked, which finds out whether
-// the former one has done it. The connection is that which is left.
+// the former one has done it, and again if it has no room now. The connection is that which is left.
 func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, place *ticket, g *ghost, attach *wire.Attach, stdio [3]wire.Descriptor) (*os.File, error) {
 	command, err := c.command()
 	if err != nil {
@@ -146,13 +146,15 @@ func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, place *tic
 			}
 			conn.Close()
 			if err == nil {
-				return nil, unexpected(m)
+				err = unexpected(m)
 			}
 		}
+		var refused *Error
+		passes := run.Again && errors.As(err, &refused) && refused.passes() // the process may run
 		switch {
 		case g.expired():
 			return nil, errExpired
-		case !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoMaster), errors.Is(err, unix.ENOENT):
+		case !passes && !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoMaster), errors.Is(err, unix.ENOENT):
 			return nil, err
 		case !again.pause(ctx.Done()):
 			if cause := context.Cause(ctx); cause != nil {

@@ -148,16 +148,22 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestRunAgain has masters die before they have answered.
+// TestRunAgain has masters die before they have answered, and then have no room for a while.
 func TestRunAgain(t *testing.T) {
 	var mu sync.Mutex
 	var seen []wire.Run
+	const all = 5
 	m := fakemaster.Start(t, func(c *fakemaster.Conn, m wire.Message) {
 		mu.Lock()
 		seen = append(seen, *m.(*wire.Run))
-		last := len(seen) == 3
+		n := len(seen)
 		mu.Unlock()
-		if last {
+		switch n {
+		case 3:
+			c.Fail(wire.StageRequest, uint32(unix.EAGAIN), "", 0)
+		case 4:
+			c.Fail(wire.StageRequest, uint32(unix.EMFILE), "", 0)
+		case all:
 			c.Started()
 			c.End(wire.ExitStatus(3))
 		}
@@ -166,7 +172,7 @@ func TestRunAgain(t *testing.T) {
 	status, err := run(t.Context(), cmd)
 	mu.Lock()
 	defer mu.Unlock()
-	if status != wire.ExitStatus(3) || err != nil || len(seen) != 3 {
+	if status != wire.ExitStatus(3) || err != nil || len(seen) != all {
 		t.Fatalf("status %#x, %v, %d requests", status, err, len(seen))
 	}
 	for i, run := range seen {
