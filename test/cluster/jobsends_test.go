@@ -260,6 +260,32 @@ var jobRaces = []jobCase{
 		defer j.on(j.Front, "rm", "-r", jobRoot+"/jobs/"+n)
 		j.run("stop", n)
 	}},
+	{"the supervisor is killed during a stop", func(j *jobs, n string) {
+		j.start(n, "trap '' HUP TERM QUIT; echo ready; while :; do sleep 0.0527; done")
+		j.awaitLog(n, "stdout", "ready\n")
+		var stop sync.WaitGroup
+		stop.Go(func() {
+			if res := j.try("stop", n); res.Code != 0 || res.Stderr != "" {
+				j.t.Errorf("stop: got %+v", res)
+			}
+		})
+		j.await(n, "stopping", func(k jobStatus) bool { return k.State == "stopping" })
+		j.on(j.Front, "pkill", "-KILL", "-f", "bpjob supervise -p "+n+" ")
+		stop.Wait()
+		j.equal("state", j.status(n).State, "stopped")
+		j.equal("left on the node", j.on(j.machine(), "pgrep", "-f", "sleep 0.0527").Stdout, "")
+	}},
+	{"a run that does not begin has not the former end", func(j *jobs, n string) {
+		if res := j.foreground(n, "exit 3"); res.Code != 3 {
+			j.t.Errorf("at first: got %+v", res)
+		}
+		log := jobRoot + "/sys/log/" + n + "/" + n + ".stdout.log"
+		j.on(j.Front, "sh", "-c", "rm "+log+"; mkdir "+log)
+		if res := j.foreground(n, "exit 3"); res.Code != 1 || !strings.Contains(res.Stderr, log) {
+			j.t.Errorf("without a log: got %+v", res)
+		}
+		j.on(j.Front, "rmdir", log)
+	}},
 	{"a damaged record is replaced by the next start", func(j *jobs, n string) {
 		j.start(n, "exit 0")
 		j.await(n, "finished", func(k jobStatus) bool { return k.State == "finished" })

@@ -345,6 +345,7 @@ func TestJobAutostart(t *testing.T) {
 	j.write("stopped", "nodes: 1,0\nautostart: true\n"+process("stopped", "exec sleep 1000"))
 	j.run("start", "stopped")
 	j.run("stop", "stopped")
+	j.write("once", "nodes: 1\nautostart: true\n"+process("once", "exit 0"))
 	d := j.serve()
 	j.await("marked", "running on node 0 when the service starts", func(k jobStatus) bool { return k.State == "running" && *k.Node == 0 })
 	j.comesBack(1)
@@ -363,13 +364,34 @@ func TestJobAutostart(t *testing.T) {
 	j.await("hers", "failed", func(k jobStatus) bool { return k.State == "failed" })
 	j.comesBack(1)
 	j.await("hers", "running again", func(k jobStatus) bool { return k.State == "running" && k.Runs == 2 })
-	if err := d.Signal(unix.SIGTERM); err != nil {
-		t.Fatal(err)
+	twice := func(k jobStatus) bool { return k.State == "finished" && k.Runs == 2 }
+	j.await("once", "finished again", twice)
+	ends := func() {
+		if err := d.Signal(unix.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.AwaitEnd(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := d.AwaitEnd(); err != nil {
-		t.Fatal(err)
-	}
+	ends()
 	j.equal("state after the service", j.status("hers").State, "running")
+	if err := j.Cut(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.WaitDown(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	j.await("hers", "failed with its node", func(k jobStatus) bool { return k.State == "failed" })
+	d = j.serve()
+	if err := j.Heal(1); err != nil {
+		t.Fatal(err)
+	}
+	j.await("hers", "running once more", func(k jobStatus) bool { return k.State == "running" && k.Runs == 3 })
+	ends()
+	if k := j.status("once"); !twice(k) {
+		t.Errorf("its node was only cut off: got %+v", k)
+	}
 }
 
 // TestJobTrust checks that a job's process has its user also on a node with limited trust.

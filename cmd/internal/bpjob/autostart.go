@@ -25,9 +25,10 @@ const askAgain = time.Second
 type arrivals struct {
 	states map[client.NodeID]string
 	up     map[client.NodeID]bool
-	boots  map[client.NodeID]string
+	boots  map[client.NodeID]string    // nil: none has been seen, by this service or a former one
 	at     map[client.NodeID]time.Time // when one was seen to have been started anew
-	owed   map[place.Job]occasion      // of jobs whose files were late
+	looked bool                        // this service has seen a node table
+	owed   map[place.Job]occasion      // of jobs that could not be started then
 }
 
 // occasion is why a job may be due: nodes that have come, or the first look.
@@ -45,9 +46,9 @@ func (a *arrivals) occasion(j place.Job, came map[client.NodeID]bool, first bool
 	return o
 }
 
-// owes keeps the occasion of a job whose file is late; late is false: it has come.
-func (a *arrivals) owes(j place.Job, o occasion, late bool) {
-	if !late {
+// owes keeps the occasion of a job whose file is late, or whose nodes are away; later is false: nothing is in its way.
+func (a *arrivals) owes(j place.Job, o occasion, later bool) {
+	if !later || !o.first && len(o.came) == 0 {
 		delete(a.owed, j)
 		return
 	}
@@ -58,11 +59,14 @@ func (a *arrivals) owes(j place.Job, o occasion, late bool) {
 }
 
 // next takes in a node table, and returns the nodes that have come up since the last one. Nodes of
-// the first table do not count: they may have come up long ago.
+// the very first table do not count: they may have come up long ago.
 func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 	first := a.boots == nil
 	if first {
-		a.boots, a.at = make(map[client.NodeID]string), make(map[client.NodeID]time.Time)
+		a.boots = make(map[client.NodeID]string)
+	}
+	if a.at == nil {
+		a.at = make(map[client.NodeID]time.Time)
 	}
 	a.states, a.up, came = make(map[client.NodeID]string), make(map[client.NodeID]bool), make(map[client.NodeID]bool)
 	for _, n := range nodes {
@@ -114,11 +118,15 @@ func (c *Command) startAll(ctx context.Context, root string) {
 	starts, reads := newStarts(c.startOf), newJobReads()
 	defer starts.tasks.Wait()
 	var a arrivals
+	var err error
+	if a.boots, err = readBoots(bootsFile); err != nil {
+		c.say("%v", err)
+	}
 	var digest uint64
 	pending := false
 	for said := ""; ctx.Err() == nil; {
 		next, err := awaitNodes(ctx, client, digest, pending)
-		if err == nil && (next != digest || pending || a.boots == nil) {
+		if err == nil && (next != digest || pending || !a.looked) {
 			pending, err = c.startDue(ctx, root, client, &a, starts, reads)
 		}
 		if err == nil {
@@ -156,18 +164,19 @@ func awaitNodes(ctx context.Context, cl *client.Client, digest uint64, pending b
 func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, a *arrivals, starts *starts, reads *jobReads) (pending bool, err error) {
 	nodes, err := cl.Nodes(ctx)
 	if err != nil {
-		return false, err
+		return true, err
 	}
 	jobs, err := place.Jobs(root)
 	if err != nil {
-		return false, err
+		return true, err
 	}
-	first := a.boots == nil
-	came := a.next(nodes)
 	now, err := thisBoot()
 	if err != nil {
-		return false, err
+		return true, err
 	}
+	first, before := !a.looked, maps.Clone(a.boots)
+	came := a.next(nodes)
+	a.looked = true
 	reads.pass()
 	for _, j := range jobs {
 		o := a.occasion(j, came, first)
@@ -179,6 +188,9 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 			continue // list prints the fault
 		}
 		ids, err := client.Resolve(job.Nodes.String(), nodes)
+		if err == nil && !anyOf(ids, a.up) {
+			a.owes(j, o, true)
+		}
 		if err != nil || !anyOf(ids, a.up) {
 			continue
 		}
@@ -189,6 +201,8 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 			r, alive, err := lookAt(p)
 			switch {
 			case err != nil:
+				c.say("process %v is not started: %v", p, err)
+				a.owes(j, o, true)
 			case alive:
 				pending = pending || a.missed(r)
 			case started:
@@ -198,7 +212,10 @@ func (c *Command) startDue(ctx context.Context, root string, cl *client.Client, 
 			}
 		}
 	}
-	return pending, nil
+	if !maps.Equal(before, a.boots) {
+		err = writeBoots(bootsFile, a.boots)
+	}
+	return pending, err
 }
 
 // lookAt returns the record of a process, and whether it has a supervisor.

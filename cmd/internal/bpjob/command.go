@@ -22,7 +22,8 @@ type Command struct {
 	BPM    bool // it was called as bpm
 
 	args   []string // of the command line
-	caller uint32   // the user on whose behalf root acts
+	caller uint32   // who asks
+	behalf bool     // root acts on the caller's behalf
 }
 
 // name returns the name under which bpjob was called.

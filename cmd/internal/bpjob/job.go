@@ -28,6 +28,7 @@ type chosen struct {
 	process file.Process
 	owner   uint32 // of the job file
 	caller  uint32 // the user who asks
+	behalf  bool   // the service acts for the caller
 	wanted  string // nodes of the command line
 	release func() // lets signals act that are held until the supervisor has been started
 }
@@ -103,7 +104,7 @@ func (c *Command) choose(ctx context.Context, s selection) (*chosen, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("process %q not present in job configuration (%s)", p.Process, p.File())
 	}
-	ch := &chosen{p, job, job.Processes[i], owner, c.caller, s.nodes, func() {}}
+	ch := &chosen{p, job, job.Processes[i], owner, c.caller, c.behalf, s.nodes, func() {}}
 	if c.BPM {
 		if ch.wanted, err = ownNode(ctx); err != nil {
 			return nil, err

@@ -46,3 +46,22 @@ func TestGroupsOf(t *testing.T) {
 		t.Errorf("root: got %v, %v", got, err)
 	}
 }
+
+// TestOwnerChanges has a job file change hands after the service has looked whose it is.
+func TestOwnerChanges(t *testing.T) {
+	for _, tt := range []struct {
+		owner, caller uint32
+		behalf, ok    bool
+	}{
+		{owner: 0, caller: 0, behalf: true, ok: true},
+		{owner: 7, caller: 0, behalf: true},
+		{owner: 7, caller: 0, ok: true}, // root decides
+		{owner: 7, caller: 7, behalf: true, ok: true},
+		{owner: 0, caller: 7, behalf: true},
+	} {
+		c := chosen{owner: tt.owner, caller: tt.caller, behalf: tt.behalf}
+		if err := c.permit(); (err == nil) != tt.ok {
+			t.Errorf("%+v: got %v", tt, err)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (c *Command) identify() error {
 	if err != nil {
 		return fmt.Errorf("%s=%s must be a user's number", callerVariable, text)
 	}
-	c.caller = uint32(uid)
+	c.caller, c.behalf = uint32(uid), true
 	return nil
 }
 
@@ -78,9 +78,13 @@ func (c *Command) mayStop(p place.Process) error {
 	return err
 }
 
-// permit returns an error if an ordinary user asks for a feature reserved to root.
+// permit returns an error if an ordinary user asks for a feature reserved to root, or if the service acts for a user whose
+// the job file is not any more: it has found out before.
 func (c *chosen) permit() error {
-	if c.caller == 0 {
+	switch {
+	case c.owner != c.caller && (c.behalf || c.caller != 0):
+		return errors.New("the job file has got another owner meanwhile")
+	case c.caller == 0:
 		return nil
 	}
 	p := &c.process
@@ -95,9 +99,6 @@ func (c *chosen) permit() error {
 		if key.has {
 			return fmt.Errorf("process %v: only root can start what has %s", c.place, key.name)
 		}
-	}
-	if c.owner != c.caller {
-		return errors.New("the job file has got another owner meanwhile")
 	}
 	var most unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &most); err != nil {

@@ -1,7 +1,11 @@
 package bpjob
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +67,36 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
+// TestArrivalsAfterRestart has the service start again while nodes are away, which come back with the boot that the former
+// service has seen, or with another.
+func TestArrivalsAfterRestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "boots")
+	if boots, err := readBoots(path); boots != nil || err != nil {
+		t.Errorf("without a former service: %v, %v", boots, err)
+	}
+	former := arrivals{boots: map[client.NodeID]string{0: "a", 1: "b", 2: "c"}}
+	if err := writeBoots(path, former.boots); err != nil {
+		t.Fatal(err)
+	}
+	var a arrivals
+	var err error
+	if a.boots, err = readBoots(path); err != nil || !maps.Equal(a.boots, former.boots) {
+		t.Fatalf("got %v, %v", a.boots, err)
+	}
+	if came := a.next([]client.Node{{ID: 0, State: "up", Boot: "a"}, {ID: 1, State: "down"}, {ID: 2, State: "down"}}); len(came) > 0 {
+		t.Errorf("at first %v have come", came)
+	}
+	if came := a.next([]client.Node{{ID: 0, State: "up", Boot: "a"}, {ID: 1, State: "up", Boot: "b"}, {ID: 2, State: "up", Boot: "d"}}); len(came) != 1 || !came[2] {
+		t.Errorf("then %v have come, want node 2", came)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readBoots(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a damaged file: got %v", err)
+	}
+}
+
 // TestMissed checks that the service waits for supervisors whose nodes are gone, and for no others: a node
 // that is drained may be so for hours.
 func TestMissed(t *testing.T) {
@@ -106,6 +140,10 @@ func TestLateJobIsOwed(t *testing.T) {
 	o := a.occasion(late, nil, false)
 	if !o.first || !o.came[3] || !o.came[4] {
 		t.Errorf("it has %+v", o)
+	}
+	a.owes(other, a.occasion(other, nil, false), true)
+	if len(a.owed) != 1 {
+		t.Errorf("owed are %v", a.owed)
 	}
 	a.owes(late, o, false)
 	if o := a.occasion(late, nil, false); o.first || len(o.came) > 0 {

@@ -134,10 +134,16 @@ func (c *Command) end(ctx context.Context, p place.Process) error {
 		return err
 	}
 	defer gone.Close()
-	if r, err = p.Former(); err == nil && r.Exit.Cause == life.ShutdownTimedOut {
+	r, err = p.Former()
+	switch {
+	case err != nil:
+		return err
+	case r.Left: // the supervisor was killed, or could not record the end
+		return c.remains(ctx, p, r)
+	case r.Exit.Cause == life.ShutdownTimedOut:
 		c.say("process %v did not end in time and was killed", p)
 	}
-	return err
+	return nil
 }
 
 // recordTimeout is how long a supervisor may have its lock before its record names it.

@@ -37,7 +37,8 @@ func ownerHolds(fd int, path string) error {
 	return nil
 }
 
-// mountedBy returns the number of the user who has mounted the FUSE file system of a file.
+// mountedBy returns the number of the user who has mounted the FUSE file system of a file. The kernel names none for one
+// whose other end is the machine's host (virtiofs), which only root can mount.
 func mountedBy(fd int) (user string, err error) {
 	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
 	if err != nil {
@@ -56,7 +57,15 @@ func mountedBy(fd int) (user string, err error) {
 	if len(mounts) != 1 {
 		return "", fmt.Errorf("mount %d is not one of this mount namespace", id)
 	}
-	_, rest, _ = strings.Cut(mounts[0].VFSOptions, "user_id=")
-	user, _, _ = strings.Cut(rest, ",")
-	return user, nil
+	return mounterIn(mounts[0].VFSOptions), nil
+}
+
+// mounterIn returns the number of the user in the options of a FUSE file system.
+func mounterIn(options string) string {
+	_, rest, said := strings.Cut(options, "user_id=")
+	if !said {
+		return "0"
+	}
+	user, _, _ := strings.Cut(rest, ",")
+	return user
 }

@@ -119,3 +119,13 @@ func TestOwnerOnUnknownMount(t *testing.T) {
 		t.Errorf("got user %q, %v", user, err)
 	}
 }
+
+func TestMounterIn(t *testing.T) {
+	for options, want := range map[string]string{
+		"rw,user_id=12345,group_id=12345,default_permissions": "12345", "rw,user_id=0": "0", "rw": "0", "": "0",
+	} {
+		if got := mounterIn(options); got != want {
+			t.Errorf("%q: got %q, want %q", options, got, want)
+		}
+	}
+}

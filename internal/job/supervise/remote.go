@@ -19,9 +19,10 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// Time limit of a start on a node, and the pause and number of tries to reach a node.
+// Time limits of a start on a node and of each part of it, and the pause and number of tries to reach a node.
 const (
 	startTimeout = 2 * time.Minute
+	readyTimeout = 2 * startTimeout // bpjail reads the files, too
 	tryAgain     = time.Second
 	clearTries   = 20
 )
@@ -55,7 +56,7 @@ func (e *exited) reason(node client.NodeID) string {
 
 // execute runs a program on a node until the program and all processes that it has left there have
 // ended. It calls ready when bpjail executes the program; until then the end of the context files ends
-// it.
+// it, or of readyTimeout.
 func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
 	cmd, err := s.command(node, sp, append([]string{sp.Path}, sp.Args...)...)
 	if err != nil {
@@ -73,7 +74,9 @@ func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp 
 		}
 		return exited{}, err
 	}
-	unasked = context.AfterFunc(files, func() { _ = cmd.Signal(unix.SIGKILL) }) // it may have ended
+	starting, over := context.WithTimeoutCause(files, readyTimeout, fmt.Errorf("its start on the node takes more than %v", readyTimeout))
+	defer over()
+	unasked = context.AfterFunc(starting, func() { _ = cmd.Signal(unix.SIGKILL) }) // it may have ended
 	// Remaining descendants keep its outputs open, so Wait waits for them, too.
 	var ended spec.Ended
 	var left error
@@ -91,8 +94,8 @@ func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp 
 	close(silent)
 	<-cleared
 	e := exited{ready: g.open, why: g.why(), lost: errors.Is(err, client.ErrLost), left: left}
-	if !e.ready && files.Err() != nil {
-		e.why = context.Cause(files).Error()
+	if !e.ready && starting.Err() != nil {
+		e.why = context.Cause(starting).Error()
 	}
 	if sig, ok := status.Signaled(); ok {
 		e.exit.Signal = sig
@@ -354,7 +357,7 @@ func (s *Supervisor) clear(ctx context.Context, node client.NodeID) (ended spec.
 		}
 		break
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil { // the end of a wait is no trouble
 		s.logs.fail(err)
 	}
 	return ended, err

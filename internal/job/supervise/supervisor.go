@@ -63,19 +63,19 @@ type told struct {
 type Request = life.Input
 
 // Run starts the process and supervises it until it has ended for good. It returns the final
-// record.
+// record; none if it has not begun.
 func (s *Supervisor) Run(ctx context.Context, requests <-chan Request) (place.Record, error) {
 	former, err := s.Place.Former()
 	if err != nil {
-		return former, err
+		return place.Record{}, err
 	}
 	if s.logs, err = openLogs(s); err != nil {
-		return former, err
+		return place.Record{}, err
 	}
 	defer s.logs.close()
 	s.begin(former)
 	if err := s.announce(); err != nil { // nothing begins that the record does not tell
-		return former, err
+		return place.Record{}, err
 	}
 	defer s.tasks.Wait()
 	ctx, cancel := context.WithCancel(ctx)
