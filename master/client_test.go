@@ -135,6 +135,18 @@ func TestRequestsHaveRoom(t *testing.T) {
 	}
 }
 
+// awaitSecond waits until a second request of a user waits for room.
+func awaitSecond(l *loads, who int64) {
+	waits := func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.of[who].users == 2
+	}
+	for !waits() {
+		runtime.Gosched()
+	}
+}
+
 // TestWaitForRoomEnds turns a client away that waits for room for its request.
 func TestWaitForRoomEnds(t *testing.T) {
 	master, client := socketPair(t)
@@ -158,14 +170,7 @@ func TestWaitForRoomEnds(t *testing.T) {
 	if _, err := client.Write(frame[:wire.HeaderSize]); err != nil {
 		t.Fatal(err)
 	}
-	waiting := func() bool {
-		m.loads.mu.Lock()
-		defer m.loads.mu.Unlock()
-		return m.loads.of[7].users == 2
-	}
-	for !waiting() {
-		runtime.Gosched()
-	}
+	awaitSecond(&m.loads, 7)
 	begin := time.Now()
 	turn()
 	<-served
@@ -263,14 +268,7 @@ func TestNoAnswerAtTheEnd(t *testing.T) {
 	if err := wire.Write(client, 0, &wire.Run{Version: wire.Version, Launch: 1, Command: wire.Command{Argv: []string{"true"}}}); err != nil {
 		t.Fatal(err)
 	}
-	waiting := func() bool {
-		m.loads.mu.Lock()
-		defer m.loads.mu.Unlock()
-		return m.loads.of[7].users == 2
-	}
-	for !waiting() {
-		runtime.Gosched()
-	}
+	awaitSecond(&m.loads, 7)
 	end()
 	<-served
 	master.Close()
