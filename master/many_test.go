@@ -210,6 +210,30 @@ func TestRunManyIsSettled(t *testing.T) {
 	}
 }
 
+// TestRunManyGivesBackRoom has one of two launches end while the other hangs. It gives back its room, and not that of both.
+func TestRunManyGivesBackRoom(t *testing.T) {
+	m := newMade(t, 3)
+	all := &many{c: &clientConn{m: m, log: m.log, who: core.Caller{PID: 2, UID: 1000}}, taken: make(chan struct{})}
+	close(all.taken)
+	releases, err := m.loads.takeAll(t.Context(), all.c.payer(), []int{1000, 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, release := range releases {
+		if !all.add(release) {
+			t.Fatal("no room")
+		}
+	}
+	all.runs(runs(2))
+	for i, taken := range []int{100, 0} {
+		all.members[i].run(t.Context(), errors.New("not begun"))
+		unix.Close(all.members[i].client)
+		if !hasTaken(&m.loads, all.c.payer(), taken) {
+			t.Fatalf("after %d of two launches, not %d bytes are taken", i+1, taken)
+		}
+	}
+}
+
 // TestRunManyIsBounded makes requests that are too large, or make no sense.
 func TestRunManyIsBounded(t *testing.T) {
 	ask := requests(t)
