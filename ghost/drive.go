@@ -60,8 +60,8 @@ func (s *shard) drive(g *held) (*driven, error) {
 	}
 }
 
-// haltAgain is halt for a ghost that has been let go on. One that was interrupted while it was stopped has stopped
-// again at once, without doing anything; interrupted now, it would do so for ever.
+// haltAgain is halt for a ghost that has been resumed. A ghost that was interrupted while it was stopped stops
+// again at once, without executing anything. Another interruption would only repeat that, so this stop is used.
 func (s *shard) haltAgain(g *held) (*driven, error) {
 	if found, _, _ := look(g.pid, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG); found != 0 {
 		if d, err := s.halted(g); d != nil || err != nil {

@@ -65,8 +65,8 @@ func New(cfg Config, log *slog.Logger) (*Keeper, error) {
 	return k, nil
 }
 
-// Run serves until the context ends. The kernel releases the ghosts as the process ends: those held in
-// their exit end, the others wait for the next keeper, which waits for the end of the process.
+// Run serves until the context ends. The kernel releases the ghosts when the process ends. Ghosts that were held
+// at their exit then end; the others wait for the next keeper, which waits for the end of this process.
 func (k *Keeper) Run(ctx context.Context) error {
 	lock, err := lockSocket(k.cfg.Socket)
 	if err != nil {

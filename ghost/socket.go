@@ -15,10 +15,10 @@ import (
 // keeperEnds is how long a keeper may take to end.
 const keeperEnds = 5 * time.Second
 
-// lockSocket makes sure that only one keeper serves a socket. Its file stays (see markOf). The lock
-// ends with the process, whatever is closed: a duplicate of the descriptor never is. A thread holds its
-// ghosts until it has ended, a while after its shard. The kernel releases the lock when every thread
-// has lost its memory, so a tracer that still has memory is not the former keeper (see former).
+// lockSocket makes sure that only one keeper serves a socket. Its file stays (see markOf). One duplicate of the
+// descriptor is never closed, so the lock lasts as long as the process. A thread holds its ghosts until it has
+// ended, a while after its shard. The kernel releases the lock when every thread has lost its memory, so a tracer
+// that still has memory is not the former keeper (see former).
 func lockSocket(socket string) (*os.File, error) {
 	f, err := os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -207,7 +207,7 @@ func (s *shard) awaitStop(g *held) (unix.WaitStatus, error) {
 	}
 }
 
-// pause waits for a time in which a ghost runs. A worker sleeps for the first prodTime, and then lets others go on.
+// pause waits while a ghost runs. A worker sleeps for the first prodTime, and after that serves other ghosts.
 // Without a worker, as in tests, the thread sleeps for the whole time.
 func (s *shard) pause(g *held, before, pause time.Duration) error {
 	switch {

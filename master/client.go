@@ -52,7 +52,7 @@ type clientConn struct {
 // serve handles a connection to its end.
 func (c *clientConn) serve(ctx context.Context) { c.serveAsked(ctx, ctx) }
 
-// serveAsked is serve for a connection whose request is waited for until asking ends.
+// serveAsked is serve, but waits for the request only until asking ends.
 func (c *clientConn) serveAsked(ctx, asking context.Context) {
 	c.settled, c.ends = func() {}, ctx.Done()
 	defer c.conn.Close()
@@ -95,7 +95,7 @@ func (c *clientConn) admit(ctx context.Context, bytes int) (err error) {
 	return c.conn.SetReadDeadline(time.Now().Add(firstFrame))
 }
 
-// payer is whose room a request takes: a user's, or that of a node.
+// payer returns who pays for the room of a request: a user or a node.
 func (c *clientConn) payer() int64 {
 	if c.from == nil {
 		return int64(c.who.UID)
@@ -155,11 +155,11 @@ func versionOf(m wire.Message) uint16 {
 	return wire.Version
 }
 
-// errEnds is why a client has no answer. It asks the next master.
+// errEnds means that a client is not answered. It asks the next master.
 var errEnds = errors.New("the master ends, or the session with the client's node")
 
-// reply answers a client, which must read that in time: its connection takes a
-// descriptor from others. What fails because the master ends is no answer.
+// reply answers a client, which must read that in time: its connection takes a descriptor from others. At the end
+// of the master nothing is answered: what failed then may have failed for that reason.
 func (c *clientConn) reply(m wire.Message) error {
 	select {
 	case <-c.ends:
@@ -185,8 +185,8 @@ const (
 	procBytes = 16
 )
 
-// withRoom gives an answer of about so many bytes when there is room for it. A client that reads slowly keeps
-// it from other clients of its user.
+// withRoom gives an answer of about so many bytes when there is room for it. While a client reads slowly, that
+// room is not there for other clients of its user.
 func (c *clientConn) withRoom(ctx context.Context, bytes int, answer func() wire.Message) error {
 	if bytes <= smallLoad {
 		return c.reply(answer())
@@ -231,7 +231,7 @@ func (c *clientConn) listProcs(ctx context.Context, _ *wire.ListProcs) error {
 	})
 }
 
-// moreNodes is how many more nodes than there are a client may name in a change: some may be unknown.
+// moreNodes is by how many a change may name more nodes than there are: some may be unknown.
 const moreNodes = 1024
 
 func (c *clientConn) setNodes(ctx context.Context, m *wire.SetNodes) error {

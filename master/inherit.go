@@ -14,12 +14,11 @@ import (
 	"bproc/wire"
 )
 
-// inherit fills in what a process has from its parent, and what the kernel judges by: groups,
-// process group and session, bounding set, umask, nice value and limits. A client could say
-// anything, and the node believes everything, so they are read from the ghost, which is a child
-// like any other. The ghost is held: its number cannot have passed to another process, unless its
-// keeper has died, and then only to one of the same client and user. Ghosts that are kin may have their limits from one
-// another; nil: it has none.
+// inherit fills in what a process has from its parent, and what the kernel judges by: groups, process group and
+// session, bounding set, umask, nice value and limits. A client could say anything, and the node believes
+// everything, so they are read from the ghost, which is a child like any other. The ghost is held: its number
+// cannot have passed to another process, unless its keeper has died, and then only to one of the same client and
+// user. Ghosts of the same kin share the limits of the first; alike is nil for a ghost without kin.
 func inherit(spawn *wire.Spawn, alike *kin) error {
 	status, err := readGhost(spawn.PID, "status")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"bproc/wire"
 )
 
-// Bounds on the requests of one user that are read or wait, such as launches whose files take long
-// to open: in bytes on the wire, and in memory for a launch that has been read.
+// Bounds on the requests of one user that are being read or wait, for instance launches whose files take long to
+// open. Requests count with their bytes on the wire, launches that have been read with their bytes in memory.
 const (
 	maxLoad   = 32 << 20
 	smallLoad = 8 << 10 // requests up to this size are not counted, except launches: these can wait for long
@@ -23,8 +23,8 @@ const (
 // errLoad is the answer to a request that found no room in time.
 var errLoad = fmt.Errorf("%w: requests of this user with %d MiB are under way", unix.EAGAIN, maxLoad>>20)
 
-// loads are the bytes of requests, or of answers, by user, and by node for its processes. A user who
-// has taken all the room waits; others do not.
+// loads are the bytes of requests, or of answers, by user; those of a node's processes may count for the node. A
+// user who has taken all the room waits; others do not.
 type loads struct {
 	mu sync.Mutex
 	of map[int64]*userLoad
@@ -44,8 +44,7 @@ func (l *loads) take(ctx context.Context, who int64, bytes int) (release func(),
 	return releases[0], nil
 }
 
-// takeAll takes room for several requests at once, which each gives back by itself. What they take together is at most
-// maxLoad.
+// takeAll takes room for several requests at once. Each gives its own back. Together they take at most maxLoad.
 func (l *loads) takeAll(ctx context.Context, who int64, bytes []int) (releases []func(), err error) {
 	mine, all := l.enter(who, len(bytes)), 0
 	for _, n := range bytes {
@@ -88,16 +87,16 @@ func (l *loads) leave(who int64, mine *userLoad, requests int) {
 	}
 }
 
-// memoryFor returns the memory that the command of a launch takes, with another environment added.
+// memoryFor returns the memory in bytes that the command of a launch takes, with more variables added.
 func memoryFor(m *wire.Command, env []string) int {
 	return max(leastLaunch, memoryOf(m.Argv)+memoryOf(m.Env)+memoryOf(env))
 }
 
-// leastLaunch is what a launch takes in memory in any case, about, in bytes.
+// leastLaunch is about what any launch takes in memory, in bytes.
 const leastLaunch = 512
 
-// admitLaunch takes room for launches that have been read, of so many bytes of memory each, in place of that for the
-// request. It is not kept while waiting: others of the user may wait for it in the same way.
+// admitLaunch takes room for launches that have been read, of so many bytes of memory each. It first gives back
+// the room of the request: two requests that kept theirs could wait for each other.
 func (c *clientConn) admitLaunch(ctx context.Context, bytes ...int) (releases []func(), err error) {
 	c.settled()
 	c.settled = func() {}

@@ -18,8 +18,8 @@ import (
 
 // many is a request for several processes. Each becomes a clientConn of its own, as if its client had connected for it.
 //
-// A member holds two of its user's seats while both ends of its connection are open here, and one until its process is
-// over and the client has taken its end: until then that may be on its way, which the kernel counts as the master's.
+// A member holds two of its user's seats while both ends of its connection are open here. It holds one until its
+// process is over and the client has received its end: a descriptor on its way counts as the master's.
 type many struct {
 	c       *clientConn
 	kin     kin
@@ -84,7 +84,7 @@ func (c *clientConn) runMany(ctx context.Context, m *wire.RunMany) error {
 	return err
 }
 
-// checkMany also bounds what the master makes of a request: an environment for each process.
+// checkMany also bounds what the master makes of a request, which is an environment for each process.
 func checkMany(m *wire.RunMany) error {
 	if len(m.Runs) < 2 || len(m.Runs) > wire.MaxRuns {
 		return fmt.Errorf("%d processes in one request, 2 to %d are allowed: %w", len(m.Runs), wire.MaxRuns, unix.EINVAL)
@@ -105,7 +105,7 @@ func checkMany(m *wire.RunMany) error {
 	return nil
 }
 
-// add adds a member whose room is given back with release, and reports whether there was a seat for it.
+// add adds a member, and reports whether there was a seat for it. release gives the member's room back.
 func (a *many) add(release func()) bool {
 	seats, payer := a.c.m.seats.shares, a.c.payer()
 	if !seats.Take(payer, 2) {
@@ -155,7 +155,7 @@ func (a *many) runs(m *wire.RunMany) []core.Input {
 	return inputs
 }
 
-// handOver gives the client its ends.
+// handOver gives the client its ends of the connections.
 func (a *many) handOver(conn *net.UnixConn) error {
 	fds := make([]int, len(a.members))
 	for i, member := range a.members {
@@ -175,8 +175,8 @@ func (a *many) handOver(conn *net.UnixConn) error {
 	return err
 }
 
-// awaitTaken waits until a client has closed its connection, and nothing that was sent is left in it, or the master ends.
-// The kernel says so of what was sent: a client can end the connection and still read.
+// awaitTaken waits until a client has closed its connection and has read all that was sent, or the master ends. A
+// client can shut the connection down and still read, so the kernel is asked what is unread.
 func awaitTaken(ctx context.Context, conn *net.UnixConn) {
 	var rest [64]byte
 	for err := error(nil); err == nil; {
@@ -204,7 +204,7 @@ func unread(conn *net.UnixConn) bool {
 	return err == nil && bytes > 0
 }
 
-// run carries a member's process to the end of its connection; err: it was not begun.
+// run serves a member until its connection ends. If err is not nil, its process was not begun.
 func (mb *member) run(ctx context.Context, err error) {
 	c, ghost := mb.conn, mb.launch.spawn.PID
 	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
@@ -221,14 +221,14 @@ func (mb *member) run(ctx context.Context, err error) {
 	c.m.seats.shares.Leave(c.payer(), 1)
 }
 
-// kin have the limits that the first of them had: all are children of one process that has asked for them together. It
-// could have given any of them the same.
+// kin are ghosts that get the limits of the first of them. All are children of one process that has asked for them
+// together, and could have given any of them these limits.
 type kin struct {
 	mu     sync.Mutex
 	limits []wire.Limit // nil: none has been read
 }
 
-// of returns the limits of a ghost.
+// of returns the limits for a ghost.
 func (k *kin) of(ghost wire.PID) ([]wire.Limit, error) {
 	if k == nil {
 		return limitsOf(ghost)

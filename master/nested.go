@@ -38,8 +38,8 @@ func (c *clientConn) nests(ctx context.Context, m *wire.Run) (core.Session, erro
 	return c.from.id, nil
 }
 
-// errChanged is the error for a nested launch by a process that has another user or group than when it
-// connected, or several. A set-user-ID or set-group-ID program does not give what it has to who has the connection.
+// errChanged is the error for a nested launch by a process that has several users or groups, or others than when
+// it connected. The rights of a set-user-ID or set-group-ID program do not pass to whoever holds the connection.
 var errChanged = errors.New("the user or group of this process has just changed, or it has several")
 
 // identify takes the caller's identity from its ghost, once the ghost is as the process was when it

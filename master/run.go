@@ -66,7 +66,7 @@ func (c *clientConn) newLaunch(m *wire.Run) *launch {
 	}}
 }
 
-// runInput returns what the core is told of a Run; limit is the client's of processes.
+// runInput returns the core's input for a Run. limit is the client's limit of processes.
 func (c *clientConn) runInput(m *wire.Run, limit uint64) core.Run {
 	return core.Run{Client: c.id, Who: c.who, Node: m.Node, PID: m.Ghost, Launch: m.Launch, HangUp: m.HangUp, Again: m.Again, Report: m.Report, Ends: m.Ends, Limit: limit}
 }

@@ -183,7 +183,7 @@ func (p inPieces) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// saidBySlaves is what comes on a control stream after the inventory.
+// saidBySlaves are the messages that a slave may send on a control stream after its inventory.
 var saidBySlaves = []wire.Type{
 	wire.TypeEvents, wire.TypeCall, wire.TypeSignalsTaken, wire.TypeBlocksWanted, wire.TypeBlocksReturned,
 	wire.TypeRenewRequest, wire.TypeLeaving, wire.TypePowered, wire.TypeBounded,

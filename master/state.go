@@ -50,7 +50,7 @@ func (s *state) step(ctx context.Context, in core.Input) error {
 	return nil
 }
 
-// stepAll is step for several inputs; what they have the keeper do is sent together.
+// stepAll is step for several inputs. All their requests to the keeper are sent together.
 func (s *state) stepAll(ctx context.Context, inputs []core.Input) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

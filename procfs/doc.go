@@ -14,14 +14,13 @@
 //
 // # The kernel's caches
 //
-// A request to this server costs tens of microseconds, and programs that list processes make five
-// for each process. So the kernel is told to cache everything: names, attributes, links, contents.
-// It opens and closes files and directories without a request (FUSE_NO_OPEN_SUPPORT,
-// FUSE_NO_OPENDIR_SUPPORT). Only listings are new each time: the kernel is kept from caching them
-// (requests.ReadDirPlus), and positions in them have a meaning of their own (listing.go). When a process changes,
-// apply.go gives up the inodes of the files that differ (table.go), and the kernel is told to
-// forget their names (news.go). Nothing is ever changed in place: a reader with an open file goes
-// on reading the version that it opened, so no reader sees half of a change.
+// A request to this server costs tens of microseconds, and programs that list processes make five for each
+// process. So the kernel is told to cache everything: names, attributes, links, contents. It opens and closes
+// files and directories without a request (FUSE_NO_OPEN_SUPPORT, FUSE_NO_OPENDIR_SUPPORT). Only listings are made
+// anew each time: requests.ReadDirPlus keeps the kernel from caching them, and listing.go says what positions in
+// them mean. When a process changes, apply.go gives up the inodes of the files that differ (table.go), and the
+// kernel is told to forget their names (news.go). Nothing is ever changed in place: a reader with an open file
+// goes on reading the version that it opened, so no reader sees half of a change.
 //
 // A file that is fetched from a node has what the node's kernel shows to one user. So each user gets
 // an inode of its own for it, and the kernel asks for the name each time (fetch.go).

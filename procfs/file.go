@@ -23,8 +23,8 @@ type directory interface {
 	// lookup returns the file of a name, counted as known to the kernel, and how long the name
 	// stands for it. No file and no error mean that no file of that name exists, for so long.
 	lookup(ctx context.Context, self uint64, name string, who fuse.Owner) (*inode, time.Duration, unix.Errno)
-	// list returns names in the order of their positions, without the dots: at least some of those behind
-	// a position.
+	// list returns names behind a position, in the order of positions and without the dots. It may return only the
+	// first of them.
 	list(ctx context.Context, position uint64) ([]entry, unix.Errno)
 }
 

@@ -8,8 +8,8 @@ import (
 	"bproc/internal/crowd"
 )
 
-// kept bounds what was fetched from nodes for readers, in bytes and by user. A user who has taken its share
-// gets ENFILE.
+// kept bounds the bytes that were fetched from nodes for readers, by user. A user who has taken its share gets
+// ENFILE.
 //
 // Fetched contents are forgotten with their file. Those of a file that the kernel knows for long are
 // forgotten after a while, when anything else is fetched: a reader that still wants them has them

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is a name in a directory, with the type bits of its mode, and the position behind it. A program
-// that goes on with a listing gets what is behind its position now: the kernel does not say who lists.
+// entry is a name in a directory, with the type bits of its mode, and the position behind it. The kernel does not
+// say which program lists. So a program that continues a listing gets what is behind its position now.
 type entry struct {
 	name   string
 	mode   uint32
@@ -28,7 +28,7 @@ const (
 // withDots are the names that all directories begin with.
 var withDots = inOrder(0, []entry{{name: ".", mode: unix.S_IFDIR}, {name: "..", mode: unix.S_IFDIR}})
 
-// inOrder sets positions by the order of the entries.
+// inOrder numbers the positions of entries in their order.
 func inOrder(from uint64, entries []entry) []entry {
 	for i := range entries {
 		entries[i].behind = from + uint64(i) + 1
@@ -36,8 +36,8 @@ func inOrder(from uint64, entries []entry) []entry {
 	return entries
 }
 
-// numbersLast sets positions by the order of the names that are no numbers, and behind these by number. It
-// returns the entries in that order.
+// numbersLast gives names that are no numbers the first positions, in their order, and numbers the positions of
+// their values. It returns the entries in the order of positions.
 func numbersLast(entries []entry) []entry {
 	names := uint64(dots)
 	for i, e := range entries {
@@ -52,12 +52,12 @@ func numbersLast(entries []entry) []entry {
 	return entries
 }
 
-// rest returns those of the entries, in the order of their positions, that are behind a position.
+// rest returns the entries behind a position. They must be in the order of positions.
 func rest(entries []entry, position uint64) []entry {
 	return entries[sort.Search(len(entries), func(i int) bool { return entries[i].behind > position }):]
 }
 
-// recent is the latest listing of a directory, for programs that go on with one. The zero value has none.
+// recent is the latest listing of a directory, for programs that continue one. The zero value is empty.
 type recent struct {
 	mu      sync.Mutex
 	last    uint64 // listing that has begun
@@ -66,7 +66,7 @@ type recent struct {
 	at      time.Time
 }
 
-// recently is how long programs can go on with a listing. Then there is another.
+// recently is how long programs can continue a listing. After that, another is made.
 const recently = time.Second
 
 // goOn returns the listing, if it is new enough for a position.
@@ -84,7 +84,8 @@ func (r *recent) begin() uint64 {
 	return r.last
 }
 
-// keep keeps a listing, unless a newer one is kept: whoever goes on must find all that was there when it began.
+// keep keeps a listing, unless a newer one is kept: a program that continues a listing must find everything that
+// was there when it began.
 func (r *recent) keep(listing uint64, entries []entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -133,8 +133,8 @@ func unmountAutomatic(self *os.File) error {
 		if !automatic[m.Mountpoint] {
 			continue
 		}
-		// Each call unmounts the topmost of those on one another. EINVAL: it is one with those
-		// around it, as they are from another user namespace. ENOENT: another mount hides it.
+		// Each call unmounts the topmost of several mounts on one directory. EINVAL: the mount comes from another
+		// user namespace, and is locked to those around it. ENOENT: another mount hides it.
 		err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH)
 		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("unmount a copy of %s: %w", m.Mountpoint, err)
@@ -176,7 +176,7 @@ func (r real) list(path string) ([]entry, unix.Errno) {
 	return all, errnoOf(err)
 }
 
-// listBehind returns some of the names in a directory that are behind a position of the kernel's.
+// listBehind returns some of the names behind a position. Positions are those of the kernel.
 func (r real) listBehind(path string, position uint64) (some []entry, errno unix.Errno) {
 	err := r.opened(path, func(fd int) (err error) {
 		some, err = listPiece(fd, position)
@@ -195,7 +195,7 @@ func (r real) opened(path string, f func(fd int) error) error {
 	return f(fd)
 }
 
-// listPiece returns some names behind a position, without the dots; none: there are no more.
+// listPiece returns some names behind a position, without the dots. When it returns none, there are no more.
 func listPiece(fd int, position uint64) ([]entry, error) {
 	if _, err := unix.Seek(fd, int64(max(position, dots)), unix.SEEK_SET); err != nil {
 		return nil, err

@@ -186,7 +186,7 @@ func (r *requests) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.Dir
 	return fuse.OK
 }
 
-// brief passes what is known of a listed file to the kernel, which asks for the others.
+// brief gives the kernel the attributes of a listed file that are known. The kernel asks for the others.
 func (r *requests) brief(dir directory, self uint64, e entry, about *fuse.EntryOut) {
 	d, ok := dir.(briefed)
 	if !ok {

@@ -1,11 +1,11 @@
 package wire
 
-// MaxRuns is the largest number of processes in one RunMany. Each comes with a descriptor, of which the kernel takes
-// 253 at a time (unix(7), SCM_RIGHTS).
+// MaxRuns is the largest number of processes in one RunMany. Each gets a descriptor, and the kernel takes 253 of
+// them at a time (unix(7), SCM_RIGHTS).
 const MaxRuns = 64
 
-// RunMany asks for the same command on several nodes, as a Run for each of them would. All ghosts have the same resource
-// limits.
+// RunMany asks for the same command on several nodes, like a Run for each of them. All ghosts get the same
+// resource limits.
 type RunMany struct {
 	_msgpack struct{} `msgpack:",as_array"`
 
@@ -31,8 +31,9 @@ type OneRun struct {
 	Env    []string // comes after Env of the command
 }
 
-// Connections answers RunMany. With it come descriptors of connections, one for each of the first processes: all goes on
-// there as if Run had been said there. The master has no room for the others; Run says why.
+// Connections answers RunMany. It comes with descriptors of connections, one for each of the first processes. Each
+// is served as if Run had been sent on it. The master has no room for the other processes; a Run for one of them
+// gets the reason.
 type Connections struct {
 	_msgpack struct{} `msgpack:",as_array"`
 

@@ -24,7 +24,7 @@ const (
 	bypassLonger = 10 * time.Minute // at most between two, if they break: what is between may not let them through
 )
 
-// bypassAgain is after how long a bypass is asked for again, where there is none. It doubles for each that breaks at once.
+// bypassAgain is the pause before a bypass is requested again. It doubles with each bypass that breaks at once.
 var bypassAgain = 10 * time.Second
 
 // beside is the connection to the master while a bypass carries the frames. It says which events have had their
@@ -46,10 +46,10 @@ func (s *stream) consider() {
 	go s.takeBypass() // ends with the connection, or after bypassTime
 }
 
-// movedLocked returns how many bytes have gone, in both directions.
+// movedLocked returns how many bytes have been moved, in both directions.
 func (s *stream) movedLocked() uint64 { return s.frames.got[0] + s.frames.got[1] + s.kept.sent }
 
-// brokeLocked tells that a bypass has broken, which has begun when so many bytes had gone.
+// brokeLocked records that a bypass has broken. begun is the number of bytes moved before it was made.
 func (s *stream) brokeLocked(begun uint64) {
 	if s.movedLocked()-begun >= bypassGood {
 		s.pause = 0

@@ -146,12 +146,12 @@ func exchangeWithin(ctx context.Context, conn *os.File, m wire.Message) (wire.Me
 	return endWith(ctx, conn, func() (wire.Message, error) { return exchange(ctx, conn, m) })
 }
 
-// answerWithin is answer that ends when ctx is done.
+// answerWithin is answer, but returns when ctx is done.
 func answerWithin(ctx context.Context, conn *os.File) (wire.Message, error) {
 	return endWith(ctx, conn, func() (wire.Message, error) { return answer(ctx, conn) })
 }
 
-// endWith ends what waits for an answer on conn when ctx is done.
+// endWith waits for an answer on conn, and breaks the wait off when ctx is done.
 func endWith(ctx context.Context, conn *os.File, wait func() (wire.Message, error)) (wire.Message, error) {
 	stop := within(ctx, conn)
 	reply, err := wait()

@@ -16,8 +16,8 @@
 //
 // # Many at a time
 //
-// Commands that are alike and started at the same time ask the master in one request for each 16 of them, and get a
-// connection each from it (together.go). What cannot be asked for in this way is asked for by each command.
+// Commands that are alike and started at the same time ask the master in one request for up to 16 of them, and
+// each gets a connection from it (together.go). A command that does not fit into such a request makes its own.
 //
 // # Goroutines
 //

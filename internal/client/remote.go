@@ -110,9 +110,10 @@ func (c *Cmd) begin(r *remote) {
 	c.process = r
 }
 
-// run asks the master to start the command in place of the ghost, together with others if it has a place there. If the
-// connection breaks before there is an answer, the next master is asked, which finds out whether
-// the former one has done it, and again if it has no room now. The connection is that which is left.
+// run asks the master to start the command in place of the ghost, in one request with others if its ticket says
+// so. If the connection breaks before the answer, it asks the next master, which finds out whether the former one
+// has started the command. It asks again if that master has no room at the moment. It returns the connection that
+// is left.
 func (c *Cmd) run(ctx context.Context, client *Client, conn *os.File, place *ticket, g *ghost, attach *wire.Attach, stdio [3]wire.Descriptor) (*os.File, error) {
 	command, err := c.command()
 	if err != nil {

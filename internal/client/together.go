@@ -16,7 +16,7 @@ import (
 	"bproc/wire"
 )
 
-// Bounds of what goes into one request. The first of its processes waits for the last to have a ghost.
+// Bounds of a request. Its first process waits until the last one has a ghost.
 const (
 	mostTogether = 16
 	togetherTime = 5 * time.Millisecond // for those that are not ready in time
@@ -25,8 +25,8 @@ const (
 // starts are those of this program. Ghosts are forked one after the other in any case (syscall.ForkLock).
 var starts together
 
-// together has commands that are started at the same time ask the master together: one request is for all whose commands
-// differ only in the node and in the end of the environment.
+// together combines the starts of commands that begin at the same time: one request to the master starts all
+// commands that differ only in the node and in the end of the environment.
 type together struct {
 	mu     sync.Mutex
 	busy   int      // starts under way
@@ -34,21 +34,21 @@ type together struct {
 	open   *request // waits for more of them; nil: there is none
 }
 
-// request is what several starts ask for.
+// request is one request of several starts.
 type request struct {
 	client  *Client
 	runs    []*wire.Run
 	answers []chan outcome // one for each, with room for its answer
 	late    *time.Timer
 
-	// As long as one of the starts waits; each has a context of its own.
+	// ctx ends when no start waits any more; each start has a context of its own.
 	waiting int // once it is sent, starts that have not given up
 	ctx     context.Context
 	end     context.CancelFunc
 }
 
-// outcome is how a start goes on: with a connection on which its Run was said, or, without one and without an error, by
-// saying it.
+// outcome tells a start how to go on: with conn, on which the master has its Run already, or, without conn and
+// err, by sending the Run itself.
 type outcome struct {
 	conn *os.File
 	err  error
@@ -61,7 +61,7 @@ type ticket struct {
 	asked bool
 }
 
-// enter begins a start, which leave ends. It asks alone if no other is under way.
+// enter begins a start, which leave ends. The start is alone if no other is under way.
 func (t *together) enter() *ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +80,7 @@ func (k *ticket) leave() {
 	k.comesNotLocked()
 }
 
-// comesNotLocked says that a start has asked, or will not.
+// comesNotLocked records that a start has asked, or never will.
 func (k *ticket) comesNotLocked() {
 	if k.alone || k.asked {
 		return
@@ -91,7 +91,7 @@ func (k *ticket) comesNotLocked() {
 	}
 }
 
-// ask asks for a process together with others.
+// ask adds a process to a request, and waits for the outcome.
 func (k *ticket) ask(ctx context.Context, client *Client, run *wire.Run) (*os.File, error) {
 	r, answer := k.of.add(k, client, run)
 	select {
@@ -109,7 +109,7 @@ func (k *ticket) ask(ctx context.Context, client *Client, run *wire.Run) (*os.Fi
 	}
 }
 
-// giveUp takes a start back, and reports whether it was sent and there will be an answer.
+// giveUp takes a start back. It reports whether the request has been sent, so that there will be an answer.
 func (t *together) giveUp(r *request, run *wire.Run) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,7 +156,7 @@ func (t *together) add(k *ticket, client *Client, run *wire.Run) (*request, <-ch
 	return r, answer
 }
 
-// sendLocked sends what waits for others.
+// sendLocked sends the open request, if there is one.
 func (t *together) sendLocked() {
 	if r := t.open; r != nil {
 		t.open = nil
@@ -166,7 +166,7 @@ func (t *together) sendLocked() {
 	}
 }
 
-// takes reports whether another process can be asked for in a request.
+// takes reports whether a process can be added to the request.
 func (r *request) takes(client *Client, run *wire.Run) bool {
 	first := r.runs[0]
 	a, b := &first.Command, &run.Command
@@ -175,7 +175,8 @@ func (r *request) takes(client *Client, run *wire.Run) bool {
 		a.Ignored == b.Ignored && a.Stdio == b.Stdio && a.View == b.View && a.Terminal == nil && b.Terminal == nil
 }
 
-// send makes the request and gives each start its answer. What the master does not take together is asked for one by one.
+// send makes the request and gives each start its outcome. Starts that the master does not take together ask one
+// by one.
 func (r *request) send() {
 	defer r.end()
 	var conns []*os.File
@@ -196,7 +197,7 @@ func (r *request) send() {
 	}
 }
 
-// message returns the request: what the beginnings of all environments have in common is said once.
+// message returns the request. It contains the common beginning of all environments once.
 func (r *request) message() *wire.RunMany {
 	first := r.runs[0]
 	m := &wire.RunMany{Version: first.Version, HangUp: first.HangUp, Command: first.Command, Report: first.Report, Ends: first.Ends}
@@ -216,7 +217,8 @@ func (r *request) message() *wire.RunMany {
 	return m
 }
 
-// exchange makes the request, and returns the connections of the first processes; none if it is too long.
+// exchange sends the request, and returns the connections of the first processes. There are none if the request is
+// too long.
 func (r *request) exchange() ([]*os.File, error) {
 	frame, err := wire.Append(nil, 0, r.message())
 	if errors.Is(err, wire.ErrFrame) {
@@ -238,7 +240,7 @@ func (r *request) exchange() ([]*os.File, error) {
 	return receiveConnections(conn)
 }
 
-// receiveConnections reads the answer to RunMany. With EMFILE the first connections have come.
+// receiveConnections reads the answer to RunMany. If the error is EMFILE, the first connections are returned, too.
 func receiveConnections(conn *os.File) (conns []*os.File, err error) {
 	text := make([]byte, 512)
 	n, fds, err := receiveRights(conn, text, wire.MaxRuns)
@@ -263,8 +265,8 @@ func receiveConnections(conn *os.File) (conns []*os.File, err error) {
 	return conns, err
 }
 
-// allCame checks an answer that has come with so many connections. The kernel leaves out descriptors for which a
-// process has no room: those processes, the last ones, are lost.
+// allCame checks an answer that has come with so many connections. The kernel leaves out descriptors for which
+// this process has no room: the last processes are lost then.
 func allCame(m wire.Message, came int) error {
 	m, err := accepted(m)
 	if err != nil {

@@ -26,7 +26,7 @@ func split(m *wire.RunMany) (runs []*wire.Run) {
 	return runs
 }
 
-// serveMany gives each process a connection, on which handle gets a Run.
+// serveMany gives each process a connection, and calls handle with it and a Run.
 func (m *Master) serveMany(t testing.TB, conn *net.UnixConn, request *wire.RunMany, count int, handle Handler) {
 	conns, err := handOver(conn, count, count)
 	if err != nil {
@@ -41,10 +41,10 @@ func (m *Master) serveMany(t testing.TB, conn *net.UnixConn, request *wire.RunMa
 	serving.Wait()
 }
 
-// Many gives the first processes of a request connections, on which all goes on as if each had been asked for there.
+// Many gives the first processes of a request connections, which are served as if each had been asked for there.
 func (c *Conn) Many(m *wire.RunMany, count int) { c.m.serveMany(c.t, c.conn, m, count, c.m.handle) }
 
-// ManyBut gives all processes of a request connections, and one of them gets lost.
+// ManyBut gives all processes of a request connections, but loses one.
 func (c *Conn) ManyBut(m *wire.RunMany) {
 	conns, err := handOver(c.conn, len(m.Runs)-1, len(m.Runs))
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Conn) ManyBut(m *wire.RunMany) {
 	}
 }
 
-// handOver gives a client the ends of some connections, and returns the others. It tells the client how many they are.
+// handOver gives a client count connections, tells it that there are so many as told, and returns the other ends.
 func handOver(conn *net.UnixConn, count, told int) (conns []*net.UnixConn, err error) {
 	var theirs []int
 	defer func() {

@@ -25,7 +25,7 @@ var ErrTaken = errors.New("another process has it")
 // Take takes the lock of an open file or directory. The error is ErrTaken if another process keeps it.
 func Take(f *os.File) error { return TakeWithin(f, patience) }
 
-// TakeWithin is Take for a lock whose owner may take that long to end.
+// TakeWithin is Take for a lock whose owner may need patience to end.
 func TakeWithin(f *os.File, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -16,13 +16,13 @@ const (
 	period    = time.Minute
 )
 
-// Attributes that say which node a record is about: its number, or the name of its key where that is not known yet.
+// Attributes that name a record's node, by its number, or by its key while the number is unknown.
 const (
 	nodeAttr = "node"
 	keyAttr  = "key"
 )
 
-// isNode reports whether an attribute says which node a record is about.
+// isNode reports whether an attribute names a record's node.
 func isNode(a slog.Attr) bool { return a.Key == nodeAttr || a.Key == keyAttr }
 
 // maxTexts is the number of texts above which texts that were not written recently are forgotten.

@@ -2,8 +2,8 @@ package core
 
 import "golang.org/x/sys/unix"
 
-// maxExitsNode bounds the processes for whose ends one node waits: it is the number of shadows of a
-// node. Config.MaxEnds is the bound for all nodes, of which one has no more than is left for others.
+// maxExitsNode bounds the processes for whose ends one node waits: it is the number of shadows of a node.
+// Config.MaxEnds bounds them for all nodes.
 const maxExitsNode = 1024
 
 // awaitEnd waits for the end of a process, or only tells whether the process exists. A ghost is a

@@ -69,15 +69,16 @@ func (r *adoptedAgain) answered(c *Core, errno unix.Errno) {
 }
 
 // endUnheld ends a ghost that the keeper cannot hold, mostly because another process traces it (EPERM, as
-// ptrace(2) says). No keeper would end it, and its client would wait for it. The keeper has seen image and
-// mark of a ghost before it answers so.
+// ptrace(2) says). Otherwise nothing would end the ghost, and its client would wait for it. The keeper checks the
+// image and the mark of a ghost before it answers EPERM.
 func (c *Core) endUnheld(pid wire.PID, errno unix.Errno) {
 	if errno == unix.EPERM {
 		c.emit(Kill{pid, unix.SIGKILL})
 	}
 }
 
-// readopted handles the loss of the ghost of a process that ran when the keeper was asked.
+// readopted handles the loss of a ghost whose process still ran when the keeper was asked to adopt the ghost
+// again.
 type readopted struct{ p *proc }
 
 func (r *readopted) answered(c *Core, errno unix.Errno) {

@@ -76,8 +76,8 @@ func (c *Core) failWaiting(s *session) {
 	}
 }
 
-// boundProcesses has a node end all its processes that says it has more than it can have: those that are known, those
-// with its numbers, and some strangers. They are not looked at one by one.
+// boundProcesses makes a node end all its processes if it reports more than it can have: those that are known,
+// those with its numbers, and some strangers. They are not looked at one by one.
 func (c *Core) boundProcesses(s *session) {
 	most := len(c.procs) + len(c.orphans) + maxStrangers
 	if !s.emptying {

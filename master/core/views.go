@@ -113,7 +113,8 @@ func (c *Core) StartedBy(node wire.NodeID, uid uint32) bool {
 	return false
 }
 
-// Stands reports whether the ghosts of a node may have a user in place of another.
+// Stands reports whether a node's ghosts may run as this user in place of another: the node has limited trust, and
+// the user is the one to whom others are squashed.
 func (c *Core) Stands(node wire.NodeID, uid uint32) bool {
 	return c.isLimited(node) && uid == c.config.Squash
 }

@@ -55,8 +55,8 @@ func (l *looker) look(number uint32) {
 	digits := strconv.AppendUint(l.path[:l.prefix], uint64(number), 10)
 	l.path[len(digits)] = 0
 	if dir, ok := l.open(); ok {
-		// Behind the dots: the kernel keeps a page of a listing from its beginning, for each directory
-		// (fuse_add_dirent_to_cache of fs/fuse/readdir.c).
+		// It begins behind the dots: the kernel would keep a page of each directory's listing that begins at the
+		// beginning (fuse_add_dirent_to_cache of fs/fuse/readdir.c).
 		_, _, _ = unix.RawSyscall(unix.SYS_LSEEK, dir, 2, unix.SEEK_SET)
 		_, _, _ = unix.RawSyscall(unix.SYS_GETDENTS64, dir, address(l.names), uintptr(len(l.names)))
 		_, _, _ = unix.RawSyscall(unix.SYS_FACCESSAT, dir, address(l.ctty), unix.F_OK)

@@ -237,8 +237,8 @@ func (p *plan) identity(sp *wire.Spawn) unix.Errno {
 		p.addOwn(may, unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, uintptr(bits.TrailingZeros64(set)))
 	}
 	uid, gid := uintptr(sp.UID), uintptr(sp.GID)
-	// A session keyring of its own: the one of init has the keys of all users otherwise (session-keyring(7)). It is
-	// made as root, since the user may have few.
+	// The process gets a session keyring of its own: init's has the keys of all users (session-keyring(7)). It is
+	// made as root, since the user's quota of keys may be small.
 	p.add(may, 0, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0)
 	p.add(must, wire.StageSpawn, unix.SYS_SETGROUPS, uintptr(len(sp.Groups)), groups)
 	p.addOwn(must, unix.SYS_SETRESGID, gid, gid, gid)

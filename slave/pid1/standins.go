@@ -121,11 +121,11 @@ func (t *standins) at(pid wire.PID) *sleeper {
 	return nil
 }
 
-// birthTime bounds the time between a process being there and the kernel saying its number.
+// birthTime bounds the time from when a process can be seen until the kernel has told its number.
 const birthTime = time.Second
 
-// has reports whether a process is a stand-in. It waits for one that is being born with that number: the
-// kernel says the number a moment after the process can be seen. Or it refuses it, since another process has it.
+// has reports whether a process is a stand-in. If a stand-in is just being made with that number, it waits: the
+// kernel tells the number a moment after the process can be seen, or refuses it because another process has it.
 func (t *standins) has(pid wire.PID) bool {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		t.mu.Lock()

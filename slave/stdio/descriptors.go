@@ -201,12 +201,12 @@ func (d *Descriptors) Attach(a *Client, from [2]uint64, first func(taken uint64)
 	return nil
 }
 
-// bypassPause is from when a bypass is made to when the next one can be: the port of one that has ended stays in use
-// for a minute, and a node has some ten thousand of them for the master.
+// bypassPause is the least time between two bypasses. The port of a bypass that has ended stays in use for a
+// minute, and a node has some ten thousand ports for connections to the master.
 const bypassPause = 5 * time.Second
 
-// MakeBypass tells that a bypass is being made, until made is called. There is one at a time, and not often; the error
-// is EAGAIN otherwise.
+// MakeBypass records that a bypass is being made, until made is called. The error is EAGAIN if one is being made
+// already, or was made within bypassPause.
 func (d *Descriptors) MakeBypass() (made func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -34,11 +34,11 @@ var systemdPaths = []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"}
 // bootTimeout is how long systemd may take to start nearly nothing.
 const bootTimeout = 5 * time.Minute
 
-// UnitDir has the units that tests give a machine that systemd runs.
+// UnitDir has the units that tests give to systemd in a machine.
 const UnitDir = "/run/units"
 
-// systemdDirs are the directories of what administrators enable and of the units of packages. The host's
-// units are not visible there.
+// systemdDirs are the directories for units that administrators enable, and for units of packages. The units of
+// the host are not visible there.
 var systemdDirs = []string{"/etc/systemd/system", "/usr/lib/systemd/system"}
 
 // unitPath also has the directories in which systemd puts units at run time.

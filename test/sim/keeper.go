@@ -148,7 +148,7 @@ func (g *ghost) unheld() {
 	}
 }
 
-// mayEnd ends a ghost, now and then, that no keeper holds: by a signal that it gets then.
+// mayEnd ends a ghost now and then that no keeper holds, as a signal to it would.
 func (k *keeper) mayEnd(g *ghost) {
 	if g.killed || g.zombie || k.sim.quiet || k.sim.peaceful || !k.sim.chance(40) {
 		return

@@ -194,7 +194,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Rest returns how many bytes of a record Read has left.
+// Rest returns how many bytes of the current record have not been read.
 func (c *Conn) Rest() int { return len(c.rest) }
 
 // Await waits until there is a record. No buffer is held while nothing comes. At the end of the connection the error

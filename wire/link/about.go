@@ -63,7 +63,7 @@ func (id *Identity) verifyMaster(cs tls.ConnectionState) error {
 	return nil
 }
 
-// otherMaster has an error say so if it is about the certificate of another authority.
+// otherMaster wraps an error about a certificate of another authority in ErrOtherMaster.
 func otherMaster(err error) error {
 	if errors.As(err, new(x509.UnknownAuthorityError)) {
 		return fmt.Errorf("%w: %w", ErrOtherMaster, err)

@@ -30,9 +30,8 @@ type DialConfig struct {
 	Limit    time.Duration // how long the opening of a new session may take; 0: 10 s
 }
 
-// Dial connects to the master and starts a new session, which is to be run, or
-// closed. When the master refuses, the error is a *RefusedError, and when it is not that of the identity,
-// ErrOtherMaster.
+// Dial connects to the master and starts a new session, which the caller has to run or close. If the master
+// refuses, the error is a *RefusedError. If it is not the master of the identity, the error is ErrOtherMaster.
 func Dial(ctx context.Context, cfg DialConfig) (*Session, error) {
 	d := &dialer{cfg: cfg, tls: cfg.Identity.clientConfig()}
 	if cfg.Limit == 0 {

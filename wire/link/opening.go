@@ -59,7 +59,7 @@ func ask[M wire.Message](ctx context.Context, addr string, config *tls.Config, l
 	return opened{t, raw}, nil
 }
 
-// readOpening reads the one message that must come now, from somebody who may not have proved anything. A refusal
+// readOpening reads the one message that must come next, from a peer that may not have proved anything. A refusal
 // is an error.
 func readOpening[M wire.Message](t *tls.Conn) (M, error) {
 	var none M

@@ -37,7 +37,7 @@ type occasion struct {
 	first bool
 }
 
-// occasion returns that of a job now, with the one that it is owed.
+// occasion returns why a job may be due now, including what it is still owed.
 func (a *arrivals) occasion(j place.Job, came map[client.NodeID]bool, first bool) occasion {
 	owed := a.owed[j]
 	o := occasion{make(map[client.NodeID]bool), first || owed.first}
@@ -46,7 +46,8 @@ func (a *arrivals) occasion(j place.Job, came map[client.NodeID]bool, first bool
 	return o
 }
 
-// owes keeps the occasion of a job whose file is late, or whose nodes are away; later is false: nothing is in its way.
+// owes keeps the occasion of a job that cannot be started yet: its file is late, or its nodes are away. If later
+// is false, nothing is in its way, and the occasion is forgotten.
 func (a *arrivals) owes(j place.Job, o occasion, later bool) {
 	if !later || !o.first && len(o.came) == 0 {
 		delete(a.owed, j)
@@ -86,10 +87,10 @@ func (a *arrivals) next(nodes []client.Node) (came map[client.NodeID]bool) {
 	return came
 }
 
-// noticed is within what time a supervisor knows of the end of a run: a lease, and what it takes to clear up.
+// noticed bounds the time in which a supervisor learns of the end of a run: a lease, and the time to clear up.
 const noticed = 2 * time.Minute
 
-// missed reports whether a supervisor does not know yet that its node is down, or was.
+// missed reports whether a supervisor has yet to learn that its node is down, or was.
 func (a *arrivals) missed(r place.Record) bool {
 	anew := a.at[r.Node]
 	return r.State != life.Waiting && r.Placed && (supervise.Gone(a.states[r.Node]) || r.Since.Before(anew) && time.Since(anew) < noticed)

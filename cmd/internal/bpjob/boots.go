@@ -10,11 +10,11 @@ import (
 	"bproc/internal/client"
 )
 
-// bootsFile has the boot ids of nodes for the next service, which is one of the same boot of the front end: nodes that come
-// back with them were only cut off, or waited for a master.
+// bootsFile has the boot ids of nodes for the next service of the same boot of the front end. A node that comes
+// back with the same boot id was only cut off, or waited for a master.
 const bootsFile = "/run/bproc/jobs.boots"
 
-// readBoots returns what the last service has written; nil: there was none.
+// readBoots returns the boot ids that the last service has written, or nil if there was none.
 func readBoots(path string) (map[client.NodeID]string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

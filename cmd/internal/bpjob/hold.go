@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdSignals keeps signals from ending the command between the end of a process and its next start: it would stay
-// stopped, though nobody wanted that. release has one that came meanwhile act; it may be called again.
+// holdSignals holds back signals that would end the command between the end of a process and its next start: the
+// process would stay stopped, which nobody asked for. release delivers a signal that came meanwhile; it may be
+// called again.
 func holdSignals() (release func()) {
 	came := make(chan os.Signal, 1)
 	held := []os.Signal{unix.SIGINT, unix.SIGTERM}

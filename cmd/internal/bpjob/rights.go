@@ -78,8 +78,8 @@ func (c *Command) mayStop(p place.Process) error {
 	return err
 }
 
-// permit returns an error if an ordinary user asks for a feature reserved to root, or if the service acts for a user whose
-// the job file is not any more: it has found out before.
+// permit returns an error if an ordinary user asks for a feature reserved to root, or if the service acts for a
+// user who no longer owns the job file.
 func (c *chosen) permit() error {
 	switch {
 	case c.owner != c.caller && (c.behalf || c.caller != 0):

@@ -67,8 +67,8 @@ func (l *listener) accept(ctx context.Context, link *link) {
 	}
 }
 
-// keep keeps the first connection of an agent, and confirms it. Who takes it waits until that is
-// done: only one may use a connection.
+// keep keeps the first connection of an agent, and confirms it. Only one connection may be used, so whoever takes
+// it waits for the confirmation.
 func (l *listener) keep(from int, link *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ var settings = map[int64]string{
 	unix.SELINUX_MAGIC: "SELinux", unix.SMACK_MAGIC: "Smack", fusectlMagic: "/sys/fs/fuse/connections",
 }
 
-// fusectlMagic is FUSE_CTL_SUPER_MAGIC (fs/fuse/control.c). Its files are of who has mounted.
+// fusectlMagic is FUSE_CTL_SUPER_MAGIC (fs/fuse/control.c). Files there belong to the user who has mounted.
 const fusectlMagic = 0x65735543
 
 // names are those of the descriptors of a request.

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownerHolds returns an error if the owner of a job file is not what the file's users can be held to: whoever serves a FUSE
-// file system says what he likes, and a hard link has the owner of another's file (link(2)).
+// ownerHolds returns an error if the owner of a job file does not tell who controls the file. The server of a FUSE
+// file system can name any owner, and a hard link has the owner of the other name (link(2)).
 func ownerHolds(fd int, path string) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -37,8 +37,7 @@ func ownerHolds(fd int, path string) error {
 	return nil
 }
 
-// mountedBy returns the number of the user who has mounted the FUSE file system of a file. The kernel names none for one
-// whose other end is the machine's host (virtiofs), which only root can mount.
+// mountedBy returns the number of the user who has mounted the FUSE file system of a file.
 func mountedBy(fd int) (user string, err error) {
 	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
 	if err != nil {
@@ -60,7 +59,8 @@ func mountedBy(fd int) (user string, err error) {
 	return mounterIn(mounts[0].VFSOptions), nil
 }
 
-// mounterIn returns the number of the user in the options of a FUSE file system.
+// mounterIn returns the number of the user in the options of a FUSE file system. virtiofs, whose server is the
+// host of a virtual machine, has no such option; only root can mount it.
 func mounterIn(options string) string {
 	_, rest, said := strings.Cut(options, "user_id=")
 	if !said {

@@ -63,7 +63,7 @@ func (j Job) Open() (*os.File, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: j.File(), Err: err}
 	}
-	// Go would have the kernel poll a descriptor that does not block, which who serves a FUSE file system can hold up.
+	// Go registers a nonblocking descriptor with the poller, which the server of a FUSE file system could hold up.
 	if err = ownerHolds(fd, j.File()); err == nil {
 		err = unix.SetNonblock(fd, false)
 	}

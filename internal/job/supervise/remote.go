@@ -19,7 +19,8 @@ import (
 	"bproc/internal/job/spec"
 )
 
-// Time limits of a start on a node and of each part of it, and the pause and number of tries to reach a node.
+// Time limits of a start on a node: of each part, and of the whole until bpjail executes the program. Pause and
+// number of tries to reach a node.
 const (
 	startTimeout = 2 * time.Minute
 	readyTimeout = 2 * startTimeout // bpjail reads the files, too
@@ -54,9 +55,9 @@ func (e *exited) reason(node client.NodeID) string {
 	return fmt.Sprintf("node %d: %s", node, cmp.Or(e.why, "bpjail has ended: "+e.exit.String()))
 }
 
-// execute runs a program on a node until the program and all processes that it has left there have
-// ended. It calls ready when bpjail executes the program; until then the end of the context files ends
-// it, or of readyTimeout.
+// execute runs a program on a node until the program and all processes that it has left there have ended. It calls
+// ready when bpjail executes the program. Until then the program is ended when the context files ends, or after
+// readyTimeout.
 func (s *Supervisor) execute(ctx, files context.Context, node client.NodeID, sp spec.Spec, ready func(client.PID)) (exited, error) {
 	cmd, err := s.command(node, sp, append([]string{sp.Path}, sp.Args...)...)
 	if err != nil {
