@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -51,16 +52,21 @@ func main() {
 	}
 	err := run(args)
 	say(err)
-	switch {
-	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, errExec) && errors.Is(err, unix.ENOENT):
-		os.Exit(exitNotFound)
-	case errors.Is(err, errExec):
-		os.Exit(exitNoExec)
-	}
-	os.Exit(exitOwn)
+	os.Exit(exitCode(err))
 }
 
+// errExec is the error if the command cannot be executed, or is not found.
 var errExec = errors.New("execute")
+
+func exitCode(err error) int {
+	switch {
+	case !errors.Is(err, errExec):
+		return exitOwn
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
+		return exitNotFound
+	}
+	return exitNoExec
+}
 
 // run executes the command in place of this process. It returns only on error.
 func run(args []string) error {
@@ -77,11 +83,19 @@ func run(args []string) error {
 	if len(args) == 0 {
 		args = []string{shell()}
 	}
+	return execute(args)
+}
+
+// execute executes a command as a shell does: PATH is the user's, and may have the working directory in it.
+func execute(args []string) error {
 	path, err := exec.LookPath(args[0])
-	if err != nil {
-		return err
+	if err == nil || errors.Is(err, exec.ErrDot) {
+		err = unix.Exec(path, args, os.Environ())
 	}
-	return fmt.Errorf("%w %s: %w", errExec, path, unix.Exec(path, args, os.Environ()))
+	if missing := (*exec.Error)(nil); errors.As(err, &missing) {
+		err = missing.Err // the name is said already
+	}
+	return fmt.Errorf("%w %s: %w", errExec, args[0], err)
 }
 
 // shell returns the user's shell: SHELL of the environment, as su(1) and screen(1) do, or that of
