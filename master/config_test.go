@@ -23,7 +23,7 @@ func TestConfig(t *testing.T) {
 		{"nothing", "", func(*Config) {}},
 		{"blank lines and comments", "\n  \t\n# node 1 a\n", func(*Config) {}},
 		{"comment behind a directive", "lease 5# short\n", func(c *Config) { c.Lease = 5 * time.Second }},
-		{"a control group", "ghosts /bproc-ghosts.slice/ghosts", func(c *Config) { c.Ghosts = "/bproc-ghosts.slice/ghosts" }},
+		{"a control group", "ghosts /bproc.slice/bproc-ghosts.slice/ghosts", func(c *Config) { c.Ghosts = "/bproc.slice/bproc-ghosts.slice/ghosts" }},
 		{"no newline at the end", "expected-nodes 4000", func(c *Config) { c.Numbers.Nodes = 4000 }},
 		{"addresses", "listen 10.0.0.1:99\nsocket /tmp/s\n", func(c *Config) { c.Listen, c.Socket = "10.0.0.1:99", "/tmp/s" }},
 		{"certificate", "certificate 90m\n", func(c *Config) { c.Certificate = 90 * time.Minute }},

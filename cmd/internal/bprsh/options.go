@@ -58,7 +58,8 @@ Flags:
   -V, --version         print the version
   -h, --help            print this help
 
-All other options of ssh are accepted and have no meaning here.
+-G prints the name of the node. -f, -N, -O, -s and -W are refused. All other options of ssh
+are accepted and have no meaning here.
 `
 
 // long maps the long options to their letters.
