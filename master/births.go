@@ -93,10 +93,20 @@ func (c *clientConn) births(ctx context.Context, m *wire.Births) error {
 	return c.reply(&wire.Born{Count: count})
 }
 
-// whileHere returns a context that ends after a time, or when the client leaves or sends more. The
-// caller calls here before it answers.
+// whileHere is untilLeft with a time limit.
 func (c *clientConn) whileHere(ctx context.Context, limit time.Duration) (waiting context.Context, here func()) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
+	waiting, stays := c.untilLeft(ctx)
+	return waiting, func() {
+		cancel()
+		stays()
+	}
+}
+
+// untilLeft returns a context that ends when the client leaves or sends more. The caller calls here
+// before it answers.
+func (c *clientConn) untilLeft(ctx context.Context) (waiting context.Context, here func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	left := make(chan struct{})
 	go func() {
 		defer close(left)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -55,9 +54,6 @@ func (c *clientConn) powerOn(ctx context.Context, m *wire.PowerOn) error {
 	return c.reply(new(wire.Done))
 }
 
-// followTime bounds how long a client follows a log.
-const followTime = 24 * time.Hour
-
 // readLog gives a client the log of a node, for as long as the client wants it.
 func (c *clientConn) readLog(ctx context.Context, m *wire.ReadLog) error {
 	if c.who.UID != 0 {
@@ -68,7 +64,7 @@ func (c *clientConn) readLog(ctx context.Context, m *wire.ReadLog) error {
 	if !known {
 		return c.failed(wire.StageNode, unix.ENXIO, "")
 	}
-	ctx, here := c.whileHere(ctx, followTime)
+	ctx, here := c.untilLeft(ctx)
 	defer here()
 	err := c.m.nodes.ReadLog(ctx, m.Node, m.Follow, func(text []byte) error { return c.reply(&wire.LogText{Text: text}) })
 	switch {
