@@ -37,7 +37,7 @@
 //
 // Goroutines: each shard is one goroutine, locked to its thread for ever, because only the thread
 // that has seized a process may drive it. A tree of ghosts belongs to one shard, because the kernel
-// gives a forked ghost to the tracer of its parent. A shard waits in wait4(2) for its ghosts.
+// gives a forked ghost to the tracer of its parent. A shard waits in waitid(2) for its ghosts.
 // Requests reach it through a queue and its bell, a signal that interrupts the wait. Workers carry
 // the requests out: coroutines on the shard's thread, of which one runs at a time. The reader of
 // the master's connection puts requests into the shards' queues. Shards write their reports

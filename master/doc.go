@@ -8,8 +8,8 @@
 // Decisions are made in [bproc/master/core], a state machine without goroutines and without I/O.
 // This package surrounds it: it reads inputs and performs outputs. A goroutine that has an input
 // takes the lock of the state (state.go), has the core make its step, and performs the outputs.
-// That never waits for a peer: messages go into outboxes, each written by a goroutine of its own;
-// steps of launches go into bounded queues; a worker makes searches (worker.go). Records of what
+// That never waits for a peer: messages go into outboxes, each written by a goroutine of its own, but what the
+// keeper's connection takes at once is written at once; steps of launches go into bounded queues; a worker makes searches (worker.go). Records of what
 // administrators change, and of nodes that join, go to disk within a step, because they are rare.
 // Other records can be many at a time: another worker writes them, and tells the core when they are
 // on disk (store). The bytes of a process's standard descriptors do not pass through the core: two
@@ -39,6 +39,7 @@
 // writes to the node while there is something to write (slave.go). One goroutine for all nodes
 // tells the core of time (state.go), and another of cuts of links (cuts.go).
 //
-// Locks: that of the state comes first. Those of a barrier, an outbox, the worker, cuts, exits and
-// ends of clients are leaves; nothing is called with them held.
+// Locks: that of the state comes first. Those of a barrier, the worker, cuts, exits and ends of clients
+// are leaves; nothing is called with them held. With that of an outbox held only the peer is given up,
+// which takes locks of package link.
 package master

@@ -7,8 +7,8 @@
 //	  front end's kernel              by demand       A      B      C
 //
 // The kernel that sees a process first chooses its number. The front end's own kernel gives the
-// numbers of the local zone. The guard is never given: it is how far the front end's allocation
-// cursor can still go before it is put back. The master grants the node zone to nodes in blocks
+// numbers of the local zone. The guard is how far its allocation cursor can go until it is put back; no process
+// of the cluster gets a number there from a node, but init's own helpers on nodes have such numbers. The master grants the node zone to nodes in blocks
 // ([Allocator]): each node has one at its home, a part of the zone that no other node ever gets,
 // and more of the pool when it needs them. A node's kernel gives numbers in a row, beginning at its
 // cursor, and skips those in use; the slave moves the cursor on in time ([Cursor]). The gap behind

@@ -11,8 +11,8 @@
 // Package core decides: one input leads to a list of outputs. A goroutine that has read an input
 // takes a lock, steps the core, and carries out the outputs (state.go).
 //
-// The slave does not know its number or the other nodes of the cluster. It reports its processes to
-// the master by events, numbered in one sequence. User-visible output carries the number of the
+// The slave decides nothing by its number or by other nodes: it only puts their names into its processes'
+// /etc/hosts (names.go). It reports its processes to the master by events, numbered in one sequence. User-visible output carries the number of the
 // last event before it: a pump that has read output asks the recorder for that number, and the
 // recorder first takes in everything that the kernel has noted up to then. A call for the front end
 // is sent after that, too.

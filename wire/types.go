@@ -9,7 +9,7 @@ type PID int32
 // String returns the number in decimal.
 func (p PID) String() string { return strconv.Itoa(int(p)) }
 
-// NodeID is the number of a node. Only the front end knows it.
+// NodeID is the number of a node.
 type NodeID int32
 
 // FrontEnd is the node number of the front end itself.

@@ -46,8 +46,9 @@
 // in order (repeat.go).
 //
 // A session begins with the events that the former session did not acknowledge. A client that has
-// lost its connection with a master, or its session, comes back by [Attach] or by another [Run]
-// within returnTime of its node, or it counts as gone. A former connection for the same process
+// lost its connection with a master, or its session, comes back by [Attach] or by another [Run], at any
+// time if the ghost shows that it lives. If it has ended, it counts as gone; if it is not known, it does so
+// returnTime after its node came back. A former connection for the same process
 // ends then, and hands its stream over ([HandOver]). A launch whose Spawn was lost with a session
 // is sent again in the next one, if the inventory lacks its process; if the process space of the
 // node was made anew meanwhile, the process may have run, and is lost. A node that leaves says so,

@@ -55,7 +55,8 @@
 // ([Source.Attend]). A notice says that the cursor has come to where it must be moved, that a task,
 // which may be a thread, got a number that it should not have, or that the ring of records is half
 // full. The reader of notices can hold the space, so that no number is wrong and no record lost.
-// Meanwhile a fork whose number is beyond the node's block takes half a millisecond longer. If the
+// Meanwhile a fork whose number is beyond the node's block takes half a millisecond longer, near the end of the
+// gap and beyond it four (before Linux 5.17 half a one, too). If the
 // reader is too late for the records, the last quarter of the ring is for ends: other changes can
 // still be seen in the processes then.
 //

@@ -16,8 +16,8 @@
 // living space in its directory and thaws it. Requests of a former daemon to bpinit have been
 // carried out or are under way (Starting).
 //
-// Goroutines of Run: the reader of bpinit's frames makes all callbacks and is the only one that
-// ends the entries of pending. The supervisor is a thread of its own, with a goroutine for each
+// Goroutines of Run: the reader of bpinit's frames makes all callbacks and ends the entries of pending; a launch
+// that cannot be written ends its own, and the end of Run all others. The supervisor is a thread of its own, with a goroutine for each
 // system call that waits for the front end. Another goroutine writes to bpinit while there is
 // something to be written (outbound.go). Any goroutine may call the methods that ask bpinit for
 // something.
